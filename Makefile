@@ -19,6 +19,10 @@ run:
 	@$(MAKE) all
 	@scripts/demo build
 
+# Without scripts/deps: it is run at each save, and a tool that is missing only skips its check.
+quick:
+	@scripts/test quick
+
 test:
 	@scripts/deps --build --test
 	@scripts/test plain
@@ -28,7 +32,7 @@ check-full:
 	@scripts/test full
 
 test-long:
-	@scripts/deps --build --test --languages
+	@scripts/deps --build --test --languages --harmless
 	@scripts/test long
 
 lint:
@@ -67,15 +71,16 @@ clean:
 help:
 	@echo "make            build/ruse, build/rused and build/libruse.so"
 	@echo "make run        the device, and ibv_rc_pingpong between two processes on it"
+	@echo "make quick      for each save: unit, proto and abi tests, format, words, layers of what is changed"
 	@echo "make test       unit, proto, abi and system tests: some 10 minutes on two cores"
 	@echo "make check-full lint, the kernel's rxe in QEMU, sanitizers, fuzzing: some 30 minutes"
 	@echo "make test-long  all, with every loss mask and long fuzzing: hours"
 	@echo "make lint       layers, sizes, format, static analysis"
-	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
+	@echo "make bench      figures beside the machine's limits: a table, build/bench.json and build/bench.svg"
 	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
 	@echo "make uninstall  removes what make install with the same PREFIX and DESTDIR installs"
 	@echo "make dist       build/dist/ruse-VERSION.tar.gz of the last commit, the same on every machine"
 	@echo "make deb        Debian packages of the last commit, in build/deb"
 	@echo "make clean      removes the build directories"
 
-.PHONY: all run test check-full test-long lint bench install uninstall dist deb clean help
+.PHONY: all run quick test check-full test-long lint bench install uninstall dist deb clean help

@@ -2,7 +2,7 @@
 # Checks of the source tree as tests with the label lint. If a tool is not installed, its test is
 # skipped (77).
 function(ruse_lint name)
-  cmake_parse_arguments(L "" "TIMEOUT;NEEDS;PROCESSORS" "COMMAND" ${ARGN})
+  cmake_parse_arguments(L "" "TIMEOUT;NEEDS;COST" "COMMAND" ${ARGN})
   # No semicolon in the script: CMake would split it there.
   if(L_NEEDS)
     set(L_COMMAND sh -c "command -v ${L_NEEDS} >/dev/null || exit 77 && \"$@\"" lint ${L_COMMAND})
@@ -13,8 +13,8 @@ function(ruse_lint name)
   add_test(NAME lint/${name} COMMAND ${L_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(lint/${name} PROPERTIES LABELS lint TIMEOUT ${L_TIMEOUT}
     SKIP_RETURN_CODE 77)
-  if(L_PROCESSORS)
-    set_tests_properties(lint/${name} PROPERTIES PROCESSORS ${L_PROCESSORS})
+  if(L_COST)
+    set_tests_properties(lint/${name} PROPERTIES COST ${L_COST})
   endif()
 endfunction()
 
@@ -22,6 +22,7 @@ ruse_lint(layers NEEDS python3 COMMAND tools/layers)
 ruse_lint(objects NEEDS python3 COMMAND tools/layers --objects ${CMAKE_BINARY_DIR})
 ruse_lint(sizes NEEDS python3 COMMAND tools/sizes)
 ruse_lint(names NEEDS python3 COMMAND tools/names)
+ruse_lint(dead NEEDS python3 COMMAND tools/dead)
 ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(version NEEDS git COMMAND tools/version --check)
 ruse_lint(dist NEEDS git COMMAND tests/package/dist.sh)
@@ -29,6 +30,9 @@ ruse_lint(install COMMAND tests/package/install.sh ${CMAKE_BINARY_DIR})
 ruse_lint(completion NEEDS python3 COMMAND tests/package/completion.py ${CMAKE_BINARY_DIR})
 ruse_lint(options NEEDS python3 COMMAND tests/package/options.py ${CMAKE_BINARY_DIR})
 ruse_lint(debian COMMAND tests/package/debian.sh)
+ruse_lint(like NEEDS python3 COMMAND tools/like)
+ruse_lint(like-faults NEEDS python3 COMMAND tests/package/like.py)
+ruse_lint(vendor NEEDS git COMMAND tests/package/vendor.sh)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
 ruse_lint(explain NEEDS python3 COMMAND tools/explain-doc --check)
@@ -38,8 +42,9 @@ ruse_lint(shellcheck NEEDS shellcheck COMMAND
   sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck -S info")
 ruse_lint(codespell NEEDS codespell COMMAND
   sh -c "git ls-files -z | grep -zvE '^(LICENSES/|linux-source|tests/.*corpus/)' | xargs -0 codespell -I tools/codespell.ignore")
-ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 600 PROCESSORS 2 COMMAND
-  cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
+# These take what interop/rxe leaves of the processors, and start early.
+ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 1200 COST 1200 COMMAND
+  nice -n 19 cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
   --inline-suppr --suppressions-list=tools/cppcheck.suppress --error-exitcode=1
   --template=gcc -D_GNU_SOURCE -D__x86_64__ -DRUSE_VERSION="" -Isrc src)
-ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 1200 PROCESSORS 2 COMMAND tools/tidy ${CMAKE_BINARY_DIR})
+ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 2400 COST 1500 COMMAND nice -n 19 tools/tidy ${CMAKE_BINARY_DIR})

@@ -116,5 +116,9 @@ int main(int argc, char **argv)
 	swap(sock, "", &peer, 1);	/* neither end leaves before the other one is done */
 	printf("%d round trips, %.2f us each\n", ROUNDS,
 	       ((t[1].tv_sec - t[0].tv_sec) * 1e9 + t[1].tv_nsec - t[0].tv_nsec) / 1e3 / ROUNDS);
+	if ((errno = ibv_destroy_qp(qp)) || (errno = ibv_destroy_cq(cq)) ||
+	    (errno = ibv_dereg_mr(mr)) || (errno = ibv_dealloc_pd(pd)) || ibv_close_device(ctx))
+		err(1, "destroy");
+	ibv_free_device_list(devices);
 	return 0;
 }

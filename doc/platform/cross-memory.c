@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "proof.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #define FUTEX_OWNER_DIED_BIT 0x40000000u	/* <linux/futex.h> */
 #define PATIENCE_NS 2e9

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "proof.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #define WAKES 5000
 #define SLICE_NS 100000

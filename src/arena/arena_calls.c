@@ -6,8 +6,10 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
-#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
+#include "arena/arena_runs.h"
+#include "arena/arena_wide.h"
+#include "arena/calls.h"
 #include "base/sys.h"
 
 /* From Linux 5.18. */
@@ -21,35 +23,14 @@ static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear
 		arena_state.page[at].flags = (uint8_t)((arena_state.page[at].flags & ~clear) | set);
 }
 
-/* Pages that a block had before are freed, not cleared: a program that maps memory finds no page resident. */
-void *arena_mmap(size_t len)
-{
-	uint32_t n = arena_pages(min(len, arena_bytes)), at = 0;
-
-	if (!arena_bytes)
-		return NULL;
-	arena_lock();
-	if (len <= arena_bytes)
-		at = arena_take_new(n, 1, ARENA_LARGE);
-	else
-		arena_state.full = true;
-	for (uint32_t i = at, k; at && i < at + n; i += k) {
-		k = arena_same(i, at + n, PG_DIRTY);
-		if (arena_state.page[i].flags & PG_DIRTY)
-			arena_punch(i, k);
-	}
-	arena_unlock();
-	return at ? arena_addr(at) : NULL;
-}
-
 void arena_munmap(uintptr_t addr, size_t len)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
+	uint64_t mask = arena_lock();
 
-	arena_lock();
 	arena_cache_empty();
 	arena_drop(at, end, true);
-	arena_unlock();
+	arena_unlock(mask);
 }
 
 /* Makes a row of free pages a block. */
@@ -71,10 +52,11 @@ static void arena_revive(uint32_t at, uint32_t n)
 	if (end < arena_state.npages && arena_state.page[end].flags & PG_USED)
 		arena_split(end);
 	arena_set_flag(at, end, 0, PG_ENDED);
+	arena_state.ended -= n;
 }
 
 /* Marks pages as mapped by the program. */
-static void arena_cover(uint32_t at, uint32_t end)
+void arena_cover(uint32_t at, uint32_t end)
 {
 	for (uint32_t n; at < end; at += n) {
 		n = arena_same(at, end, PG_USED | PG_ENDED);
@@ -90,41 +72,43 @@ static void arena_cover(uint32_t at, uint32_t end)
 
 void arena_covered(uintptr_t addr, size_t len)
 {
-	arena_lock();
+	uint64_t mask = arena_lock();
+
 	arena_cache_empty();
 	arena_cover(max(arena_page_of(addr), 1u), arena_page_end(addr, len));
-	arena_unlock();
+	arena_unlock(mask);
 }
 
 bool arena_claim(uintptr_t addr, size_t len)
 {
 	uint32_t at = arena_page_of(addr), end;
 	bool holes = true;
+	uint64_t mask;
 
 	if (!arena_has((void *)addr) || !at || addr & (PAGE - 1))
 		return false;
 	if (!len || len > arena_base + arena_bytes - addr)
 		return false;
 	end = arena_page_end(addr, len);
-	arena_lock();
+	mask = arena_lock();
 	arena_cache_empty();
 	for (uint32_t i = at; i < end && holes; i++)
 		holes = arena_is_hole(i);
 	if (holes && !arena_state.orphan)
 		arena_cover(at, end);
-	arena_unlock();
+	arena_unlock(mask);
 	return holes && !arena_state.orphan;
 }
 
 size_t arena_whole(uintptr_t addr, size_t len)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len), i = at;
+	uint64_t mask = arena_lock();
 
-	arena_lock();
 	arena_cache_empty();
 	while (i < end && !arena_is_hole(i))
 		i++;
-	arena_unlock();
+	arena_unlock(mask);
 	return i == end ? len : i == at ? 0 :
 					  (uintptr_t)arena_addr(i) - addr;
 }
@@ -138,10 +122,11 @@ static void arena_set_odd(uint32_t at, uint32_t end)
 
 void arena_locked(uintptr_t addr, size_t len)
 {
-	arena_lock();
+	uint64_t mask = arena_lock();
+
 	arena_cache_empty();
 	arena_set_odd(arena_page_of(addr), arena_page_end(addr, len));
-	arena_unlock();
+	arena_unlock(mask);
 }
 
 /* Without a key it is a call that kernels without keys have, too. */
@@ -155,13 +140,16 @@ static int arena_sys_protect(uintptr_t addr, size_t len, int prot, int pkey)
 int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len), whole = at;
+	uint64_t mask = arena_lock();
 	int rc = 0;
 
-	arena_lock();
 	arena_cache_empty();
 	while (whole < end && !arena_is_hole(whole))
 		whole++;
 	arena_mark_mixed(at, whole);
+	/* A debugger sets breakpoints in code by writing to a private copy of a page: it cannot write to a shared one. */
+	if (prot & PROT_EXEC && !arena_state.orphan)
+		arena_make_code(at, whole);
 	if ((prot & PROT_RW) != PROT_RW)
 		arena_displace(at, whole);
 	/* As the kernel: up to the first hole. Without a page the call only checks its arguments. */
@@ -170,7 +158,7 @@ int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 		arena_state.page[i].noprot = (uint8_t)((prot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
 	if (pkey >= 0 && !rc)
 		arena_set_odd(at, whole);
-	arena_unlock();
+	arena_unlock(mask);
 	return rc || whole == end ? rc : -ENOMEM;
 }
 
@@ -179,17 +167,32 @@ int arena_mprotect(uintptr_t addr, size_t len, int prot)
 	return arena_pkey_mprotect(addr, len, prot, -1);
 }
 
+/* The length of the row of pages from `at` on that an MR pins, or that none does. */
+static uint32_t arena_pins_row(uint32_t at, uint32_t end)
+{
+	uint32_t i = at + 1;
+
+	while (i < end && !arena_state.page[i].pins == !arena_state.page[at].pins)
+		i++;
+	return i - at;
+}
+
 /*
  * MADV_DONTNEED and MADV_FREE of the arena's pages. The kernel's call on them refuses locked ones, and drops what this
- * process has mapped of them; their data is in the file.
+ * process has mapped of them; their data is in the file. MADV_FREE frees no page that an MR pins. After MADV_DONTNEED the MR
+ * refers to the new pages, as one on private memory does.
  */
 static int arena_dontneed(uint32_t at, uint32_t n, int advice)
 {
 	int rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n),
 			       advice == MADV_FREE ? MADV_DONTNEED : advice);
+	uint32_t end = at + n;
 
-	if (!rc)
-		arena_punch(at, n);
+	for (; !rc && at < end; at += n) {
+		n = arena_pins_row(at, end);
+		if (advice != MADV_FREE || !arena_state.page[at].pins)
+			arena_punch(at, n);
+	}
 	return rc;
 }
 
@@ -240,11 +243,12 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
 	bool hole = false;
+	uint64_t mask;
 	int rc = 0;
 
 	if (addr & (PAGE - 1))
 		return -EINVAL;
-	arena_lock();
+	mask = arena_lock();
 	arena_cache_empty();
 	for (uint32_t n; at < end && !rc; at += n) {
 		n = arena_advice_row(at, end);
@@ -255,7 +259,7 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 		else
 			rc = arena_advise(at, n, advice);
 	}
-	arena_unlock();
+	arena_unlock(mask);
 	if (hole && !rc)
 		rc = (int)sys_call(SYS_madvise, addr, 0L, advice); /* is there such advice? */
 	return hole && !rc ? -ENOMEM : rc;

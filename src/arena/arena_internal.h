@@ -11,7 +11,9 @@
 #define ARENA_BINS 32
 /* Free pages whose memory is kept: 32 MiB, as libc's largest M_MMAP_THRESHOLD. */
 #define ARENA_KEEP (8192u)
-/* Freed blocks that are kept as they are. */
+/* The small form unmaps a freed block from this size on at once, as libc does (M_MMAP_THRESHOLD). */
+#define ARENA_UNMAP (32u)
+/* Freed blocks that the wide form keeps as they are. */
 #define ARENA_CACHED 8
 #define PROT_RW (PROT_READ | PROT_WRITE)
 /* The rest of the addresses are kept free of other mappings. */
@@ -46,10 +48,15 @@ struct arena_page {
 
 struct arena {
 	pthread_mutex_t lock;
+	pthread_mutex_t making; /* held by the thread that makes the memfd */
 	const struct arena_ops *ops;
+	_Atomic uint64_t wanted;	/* read without the lock: bytes; 0: no arena, or none any more */
 	bool opened;		/* arena_open() was called */
+	long pid;		/* by this process */
+	bool confined;		/* arena_confine() was called */
 	bool full;		/* a block has found no room */
-	int fd, copy;		/* the memfd; during a fork, that of the child */
+	_Atomic int fd;		/* read without the lock: the memfd, or -1 */
+	bool fd_lost;		/* the program has closed fd by a system call; the pages are mapped still */
 	struct arena_span span; /* describes fd */
 	uint32_t npages;
 	uint32_t top; /* no page from here on was ever used */
@@ -57,16 +64,41 @@ struct arena {
 	uint32_t bin[ARENA_BINS];		/* free runs by ilog2 of their length */
 	uint32_t used, large;			/* pages of blocks, of those of ARENA_LARGE */
 	uint32_t dirty;				/* free pages that may contain data */
+	uint32_t ended;				/* pages with PG_ENDED */
 	uint32_t cached[ARENA_CACHED], ncached; /* first pages of freed blocks, the newest last */
-	int fork_err;
+	uint32_t forks;	 /* threads between arena_fork_prepare() and the function behind the fork */
+	_Atomic uint32_t *holes; /* arena_count_holes(); or NULL */
 	uint32_t *alive; /* 1; the kernel zeroes it in a child (MADV_WIPEONFORK) */
 	bool orphan;	 /* a child that another call than fork() has made: it has none of the arena's memory */
 };
 
 extern struct arena arena_state;
 
-void arena_lock(void);
-void arena_unlock(void);
+/*
+ * The copies of forks that other threads have begun. A child does not need them. An entry is cleared before its copy is
+ * unmapped, so an entry that the child sees is in its memory.
+ */
+#define ARENA_COPIES 16
+struct arena_entry {
+	_Atomic(uint8_t *) at;
+	size_t len;
+};
+extern struct arena_entry arena_copies[ARENA_COPIES];
+
+/* Blocks all signals and takes the lock. Returns the signals that were blocked before. */
+uint64_t arena_lock(void);
+/* Releases the lock and unblocks other signals than those of mask. */
+void arena_unlock(uint64_t mask);
+/* Unblocks other signals than those of mask. */
+void arena_unblock(uint64_t mask);
+/* Have this process, its cgroups and the machine len bytes of memory left? */
+bool arena_room_for(uint64_t len);
+
+/* Is the result of mmap() or mremap() an error? */
+static inline bool arena_failed(long p)
+{
+	return p < 0 && p > -4096;
+}
 
 /* Callers of the following hold the lock. */
 
@@ -97,50 +129,16 @@ static inline uint32_t arena_page_end(uintptr_t addr, size_t len)
 	return arena_page_of(addr + len + PAGE - 1);
 }
 
+/* True if there are pages of the memfd. */
+static inline bool arena_has_file(void)
+{
+	return arena_state.fd >= 0 || arena_state.fd_lost;
+}
+
 /* True if the program has no memory at this page: it was never given out, or is freed or unmapped. */
 static inline bool arena_is_hole(uint32_t at)
 {
 	return (arena_state.page[at].flags & (PG_USED | PG_ENDED)) != PG_USED;
 }
-
-/* The length of the row of pages from `at` to before `end` that agree in the flags of mask. */
-uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask);
-/* Takes all access from addresses and keeps them free of other mappings. at: NULL for any. NULL: the kernel refuses. */
-void *arena_reserve(void *at, uint64_t size);
-/* Makes [at, at + n) a free run; it is not joined with its neighbours. */
-void arena_run_free(uint32_t at, uint32_t n);
-/* Does an MR pin any page of the block? head: its first page. */
-bool arena_block_pinned(uint32_t head);
-/* Fills in the members of *s that describe fd. 0 or -errno. */
-int arena_describe(int fd, struct arena_span *s);
-/* Hides a descriptor from the program by arena_ops; returns the number to use. */
-int arena_fd_hide(int fd);
-/* Closes such a descriptor. */
-void arena_fd_close(int fd);
-/* Frees the pages' memory: they read as zeros. */
-void arena_punch(uint32_t at, uint32_t n);
-/* Maps pages to the memfd, or takes all access from their addresses. 0 or -errno. */
-int arena_map_pages(uint32_t at, uint32_t n);
-void arena_unmap_pages(uint32_t at, uint32_t n);
-/* A block of n pages, all of them mapped; 0: none. align: pages. Pages with PG_DIRTY may contain data. */
-uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use);
-/* The same, or a kept block: any page may contain data. zero: their content is zeros. */
-uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero);
-/* Frees the pages of blocks in [at, end), or marks them as ended if an MR pins their block. */
-void arena_drop(uint32_t at, uint32_t end, bool unmap);
-/* Frees a block without pins. unmap: takes the access from its addresses, too. Returns the free run's first page. */
-uint32_t arena_release(uint32_t at, bool unmap);
-/* Makes [at, at + n) of the free run a block; the rest of the run stays free. */
-void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags);
-/* Divides the block that contains the page so that a block begins there. */
-void arena_split(uint32_t at);
-/* Adds the n free pages behind the block to it. */
-bool arena_take_after(uint32_t head, uint32_t n, bool zero);
-/* To be called before pages in [at, end) lose their mapping or rights: makes the alias if an MR pins any of them. */
-void arena_displace(uint32_t at, uint32_t end);
-/* In a child: maps the alias to its own memfd, if the parent has one. */
-void arena_alias_fork(void);
-/* Marks the blocks of the pages in [at, end) as mixed. */
-void arena_mark_mixed(uint32_t at, uint32_t end);
 
 #endif

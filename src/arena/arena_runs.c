@@ -11,8 +11,9 @@
  */
 #include <fcntl.h>
 #include <string.h>
-#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
+#include "arena/arena_runs.h"
+#include "arena/arena_wide.h"
 #include "base/sys.h"
 
 /* Runs of one list that are looked at for a block. */
@@ -23,7 +24,17 @@ void *arena_reserve(void *at, uint64_t size)
 	int flags = MAP_RESERVE | (at ? MAP_FIXED : 0);
 	long p = sys_call(SYS_mmap, at, size, PROT_NONE, flags, -1, 0L);
 
-	return p < 0 && p > -4096 ? NULL : (void *)p;
+	if (arena_failed(p))
+		return NULL;
+	arena_unlock_pages((void *)p, size);
+	return (void *)p;
+}
+
+/* After mlockall(MCL_FUTURE) a new mapping counts as locked, and its pages are made. */
+void arena_unlock_pages(const void *p, size_t len)
+{
+	if (!arena_state.confined)
+		sys_call(SYS_munlock, p, len);
 }
 
 static void arena_bin_add(uint32_t at)
@@ -66,18 +77,58 @@ uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask)
 	return i - at;
 }
 
-void arena_punch(uint32_t at, uint32_t n)
+void arena_count_holes(_Atomic uint32_t *word)
 {
-	sys_call(SYS_fallocate, arena_state.fd, (long)(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE),
-		 (long)at << PAGE_SHIFT, (long)n << PAGE_SHIFT);
+	uint64_t mask = arena_lock();
+
+	arena_state.holes = word;
+	arena_unlock(mask);
+}
+
+void arena_uncount_holes(const _Atomic uint32_t *word)
+{
+	uint64_t mask = arena_lock();
+
+	if (arena_state.holes == word)
+		arena_state.holes = NULL;
+	arena_unlock(mask);
+}
+
+/* madvise() first: a seccomp filter with the system calls of malloc() permits it. It fails on pages without a mapping. */
+static bool arena_remove(uint32_t at, uint32_t n)
+{
+	if (!sys_call(SYS_madvise, arena_addr(at), arena_len(n), (long)MADV_REMOVE))
+		return true;
+	arena_fd_check();
+	return !arena_state.confined && arena_state.fd >= 0 &&
+	       !sys_call(SYS_fallocate, arena_state.fd,
+			 (long)(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE),
+			 (long)at << PAGE_SHIFT, (long)n << PAGE_SHIFT);
+}
+
+bool arena_punch(uint32_t at, uint32_t n)
+{
+	bool done;
+
+	if (!arena_has_file())
+		return true;
+	done = arena_remove(at, n);
+	/* Also after a failure: a part may be gone. */
+	if (arena_state.holes)
+		++*arena_state.holes;
+	return done;
 }
 
 int arena_map_pages(uint32_t at, uint32_t n)
 {
 	size_t len = arena_len(n);
-	long rc = sys_call(SYS_mmap, arena_addr(at), len, PROT_RW, MAP_SHARED | MAP_FIXED,
-			   arena_state.fd, (long)at << PAGE_SHIFT);
+	long rc;
 
+	arena_fd_check();
+	if (arena_state.fd < 0)
+		return -EBADF;
+	rc = sys_call(SYS_mmap, arena_addr(at), len, PROT_RW, MAP_SHARED | MAP_FIXED,
+		      arena_state.fd, (long)at << PAGE_SHIFT);
 	if (rc < 0 && rc > -4096)
 		return (int)rc;
 	rc = sys_call(SYS_madvise, arena_addr(at), len, MADV_DONTFORK);
@@ -94,13 +145,13 @@ int arena_map_pages(uint32_t at, uint32_t n)
 
 void arena_unmap_pages(uint32_t at, uint32_t n)
 {
-	arena_reserve(arena_addr(at), arena_len(n));
+	if (!arena_reserve(arena_addr(at), arena_len(n)))
+		sys_call(SYS_mprotect, arena_addr(at), arena_len(n), PROT_NONE);
 	for (uint32_t i = at; i < at + n; i++)
 		arena_state.page[i].flags &= (uint8_t) ~(PG_MAPPED | PG_COVERED);
 }
 
-/* Maps those of the pages that are not mapped. */
-static int arena_map_rest(uint32_t at, uint32_t n)
+int arena_map_rest(uint32_t at, uint32_t n)
 {
 	uint32_t end = at + n, k;
 	int err;
@@ -178,28 +229,27 @@ static uint32_t arena_join(uint32_t at, uint32_t n)
 uint32_t arena_release(uint32_t at, bool unmap)
 {
 	uint32_t n = arena_state.page[at].len;
-	bool keep;
+	bool dirty;
 
 	for (uint32_t i = at; i < at + n && !unmap; i++)
-		unmap = arena_state.page[i].odd;
-	keep = !unmap && arena_state.dirty + n <= ARENA_KEEP;
+		unmap = arena_state.page[i].odd || arena_state.page[i].flags & PG_COVERED;
+	dirty = (!unmap && arena_state.dirty + n <= ARENA_KEEP) || !arena_punch(at, n);
 	if (unmap)
 		arena_unmap_pages(at, n);
-	if (!keep)
-		arena_punch(at, n);
 	for (uint32_t i = at; i < at + n; i++) {
 		struct arena_page *p = &arena_state.page[i];
 
 		if (p->flags & PG_LARGE)
 			arena_state.large--;
-		/* What the program has put here, or protected, is mapped anew when it is needed. */
-		if (p->flags & PG_COVERED || p->noprot)
+		if (p->flags & PG_ENDED)
+			arena_state.ended--;
+		if (p->noprot) /* it is mapped anew when it is needed */
 			p->flags &= (uint8_t)~PG_MAPPED;
 		p->noprot = p->odd = 0;
-		p->flags = (p->flags & PG_MAPPED) | (keep ? PG_DIRTY : 0);
+		p->flags = (p->flags & PG_MAPPED) | (dirty ? PG_DIRTY : 0);
 	}
 	arena_state.used -= n;
-	if (keep)
+	if (dirty)
 		arena_state.dirty += n;
 	return arena_join(at, n);
 }
@@ -252,17 +302,26 @@ void arena_drop(uint32_t at, uint32_t end, bool unmap)
 				arena_displace(at, at + n);
 				arena_unmap_pages(at, n);
 			}
-			for (uint32_t i = at; i < at + n; i++)
+			for (uint32_t i = at; i < at + n; i++) {
+				arena_state.ended += !(arena_state.page[i].flags & PG_ENDED);
 				arena_state.page[i].flags |= PG_ENDED;
+			}
 		}
 		at += n;
 	}
 }
 
-/* May a block of this use have n pages more? */
-static bool arena_may_have(uint32_t n, enum arena_use use)
+void arena_sweep(void)
 {
-	return n < arena_state.npages && !arena_state.orphan &&
+	for (uint32_t at = 1; arena_state.ended && at < arena_state.top;
+	     at += arena_state.page[at].len)
+		if (arena_state.page[at].flags & PG_ENDED && !arena_block_pinned(at))
+			at = arena_release(at, !(arena_state.page[at].flags & PG_MAPPED));
+}
+
+bool arena_may_have(uint32_t n, enum arena_use use)
+{
+	return n < arena_state.npages && arena_state.fd >= 0 &&
 	       (use != ARENA_LARGE || arena_state.large + n <= arena_state.npages / 2);
 }
 
@@ -286,46 +345,12 @@ uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use)
 	return 0;
 }
 
-uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
+uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool *kept)
 {
 	uint32_t at = 0;
 
 	if (arena_may_have(n, use))
 		at = arena_cache_get(n, align, use == ARENA_LARGE ? PG_LARGE : 0);
-	if (at) {
-		if (zero)
-			memset(arena_addr(at), 0, arena_len(n));
-		return at;
-	}
-	at = arena_take_new(n, align, use);
-	for (uint32_t i = at, k; zero && at && i < at + n; i += k) {
-		k = arena_same(i, at + n, PG_DIRTY);
-		if (arena_state.page[i].flags & PG_DIRTY)
-			memset(arena_addr(i), 0, arena_len(k));
-	}
-	return at;
-}
-
-bool arena_take_after(uint32_t head, uint32_t n, bool zero)
-{
-	uint32_t at = head + arena_state.page[head].len;
-	uint8_t large = arena_state.page[head].flags & PG_LARGE;
-
-	if (at >= arena_state.npages || arena_state.page[at].flags & PG_USED || arena_state.orphan)
-		return false;
-	if (arena_state.page[at].len < n ||
-	    (large && arena_state.large + n > arena_state.npages / 2))
-		return false;
-	arena_carve(at, at, n, PG_USED | large);
-	if (arena_map_rest(at, n)) {
-		arena_release(at, true);
-		return false;
-	}
-	for (uint32_t i = at; i < at + n; i++) {
-		if (zero && arena_state.page[i].flags & PG_DIRTY)
-			memset(arena_addr(i), 0, PAGE);
-		arena_state.page[i].head = head;
-	}
-	arena_state.page[head].len += n;
-	return true;
+	*kept = at;
+	return at ? at : arena_take_new(n, align, use);
 }

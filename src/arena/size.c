@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "arena/size.h"
 #include "base/sys.h"
-
-/* Bytes of "64M", "1G" and the like. False: text is no size. */
-static bool arena_size_parse(const char *text, uint64_t *size)
-{
-	static const char units[] = "KMGT";
-	const char *unit;
-	char *end;
-
-	errno = 0;
-	*size = strtoull(text, &end, 10);
-	if (end == text || errno || *text < '0' || *text > '9')
-		return false;
-	unit = *end ? strchr(units, *end & ~0x20) : NULL;
-	if (*end && (!unit || !*unit || end[1]))
-		return false;
-	if (unit)
-		*size = *size > UINT64_MAX >> 40 ? UINT64_MAX : *size << 10 * (unit - units + 1);
-	return true;
-}
+#include "base/sysmem.h"
 
 static uint64_t arena_size_machine(void)
 {
@@ -42,7 +22,7 @@ bool arena_size_wanted(const char *text, uint64_t *size)
 	} else if (!strcmp(text, "all")) {
 		*size = arena_size_machine();
 	} else {
-		valid = arena_size_parse(text, size);
+		valid = sysmem_size(text, size);
 		*size = valid ? min(*size, arena_size_machine()) : ARENA_SIZE_DEFAULT;
 	}
 	return valid;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Blocks of the arena: sizes, places, contents, and the pins of MRs. */
+#include <signal.h>
 #include <sys/stat.h>
-#include "arena/arena_cache.h"
+#include "arena/arena_wide.h"
 #include "arena/testing.h"
 
 static void test_blocks(void **state)
@@ -132,8 +133,8 @@ static void test_kept(void **state)
 	struct arena_span s;
 	struct stat st;
 
-	arena_close();
-	assert_true(arena_open(64u << 20, NULL));
+	t_arena_close();
+	assert_true(arena_open(64u << 20, ARENA_WIDE, NULL));
 	a = t_block(60 << 8);
 	memset(a, 1, 60 << 20);
 	assert_true(arena_free(a));
@@ -212,9 +213,7 @@ static void test_alias(void **state)
 	pid = t_fork();
 	if (!pid) {
 		at = arena_pinned_at((uintptr_t)a);
-		T_CHILD(t_is(at, 7, PAGE));
-		at[0] = 8;
-		T_CHILD(a[0] == 8);
+		T_CHILD(at == a && a[0] == 7 && !arena_alias);
 		_exit(0);
 	}
 	assert_int_equal(t_wait(pid), 0);
@@ -274,14 +273,147 @@ static void test_many_pins(void **state)
 	assert_true(arena_free(a));
 }
 
+/* Parts of a block that is kept for an MR end with the MR, also if the program has mapped over others of them. */
+static void test_ended_parts(void **state)
+{
+	uint8_t *a = arena_mmap(8 * PAGE), *m;
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	arena_pin(off + 6 * PAGE, PAGE);
+	arena_munmap((uintptr_t)a, 8 * PAGE);
+	m = mmap(a + 3 * PAGE, PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	arena_covered((uintptr_t)m, PAGE);
+	arena_unpin(off + 6 * PAGE, PAGE);
+	assert_int_equal(arena_state.ended, 0);
+	assert_int_equal(arena_span().used, PAGE);
+	arena_munmap((uintptr_t)m, PAGE);
+}
+
+/* The small form is made with its first block. A freed block of the size that libc unmaps is unmapped. */
+static void test_small(void **state)
+{
+	uint8_t *a, *b;
+
+	t_arena_close();
+	assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));
+	assert_int_equal(arena_span().fd, -1);
+	assert_int_equal(arena_span().absent, ARENA_UNUSED);
+	assert_int_equal(arena_bytes, 0);
+	assert_null(arena_mmap(64 * PAGE));
+	a = arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false);
+#ifdef __SANITIZE_THREAD__
+	if (!a)
+		skip();
+#endif
+	assert_non_null(a);
+	assert_true(arena_has(a) && arena_span().fd >= 0);
+	b = arena_alloc(ARENA_UNMAP * PAGE, PAGE, ARENA_ALIGNED, false);
+	memset(b, 1, ARENA_UNMAP * PAGE);
+	assert_true(arena_free(b));
+	assert_string_equal(t_perms(b), "---p");
+	assert_int_equal(t_file(b), 0);
+	assert_true(arena_free(a));
+	assert_string_equal(t_perms(a), "rw-s");
+	arena_stop();
+	assert_null(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false));
+}
+
+/* Under a seccomp filter none is made: memfd_create() may kill the program. */
+static void test_confined(void **state)
+{
+	t_arena_close();
+	assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));
+	arena_confine();
+	assert_null(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false));
+	assert_int_equal(arena_span().absent, ARENA_REFUSED);
+}
+
+static void test_guarded(void **state)
+{
+	t_arena_close();
+	setenv("RUSE_NO_CMA", "1", 1);
+	assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));
+	assert_null(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false));
+	assert_int_equal(arena_span().absent, ARENA_GUARDED);
+	unsetenv("RUSE_NO_CMA");
+}
+
+/* Threads that ask for the first block at the same time: each gets a whole one, or none. */
+#define FIRST_THREADS 4
+
+static pthread_barrier_t first_start;
+
+/* NULL, or a block that is none. */
+static void *first_block(void *arg)
+{
+	uint8_t *p;
+
+	pthread_barrier_wait(&first_start);
+	p = arena_alloc(2 * PAGE, PAGE, ARENA_ALIGNED, false);
+	if (!p)
+		return NULL;
+	if (arena_usable(p) != 2 * PAGE)
+		return p;
+	memset(p, 1, 2 * PAGE);
+	return arena_free(p) ? NULL : p;
+}
+
+static void test_first(void **state)
+{
+	pthread_t t[FIRST_THREADS];
+	void *wrong;
+
+	assert_int_equal(pthread_barrier_init(&first_start, NULL, FIRST_THREADS), 0);
+	for (int i = 0; i < 300; i++) {
+		t_arena_close();
+		assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));
+		for (int k = 0; k < FIRST_THREADS; k++)
+			assert_int_equal(pthread_create(&t[k], NULL, first_block, NULL), 0);
+		for (int k = 0; k < FIRST_THREADS; k++) {
+			assert_int_equal(pthread_join(t[k], &wrong), 0);
+			assert_null(wrong);
+		}
+	}
+	pthread_barrier_destroy(&first_start);
+}
+
+static int masked_fd(int fd)
+{
+	sigset_t now;
+
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &now), 0);
+	assert_true(sigismember(&now, SIGALRM) && sigismember(&now, SIGSEGV));
+	return fd;
+}
+
+static void masked_close(int fd)
+{
+	close(fd);
+}
+
+/* A handler that forks while the memfd is being made would leave it to both processes. */
+static void test_made_masked(void **state)
+{
+	static const struct arena_ops ops = { .own_fd = masked_fd, .own_close = masked_close };
+	sigset_t now;
+	uint8_t *p;
+
+	t_arena_close();
+	assert_true(arena_open(T_SIZE, ARENA_SMALL, &ops));
+	p = t_block(1);
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &now), 0);
+	assert_false(sigismember(&now, SIGALRM));
+	assert_true(arena_free(p));
+}
+
 static void test_refused(void **state)
 {
-	arena_close();
-	assert_false(arena_open(PAGE, NULL));
+	t_arena_close();
+	assert_false(arena_open(PAGE, ARENA_WIDE, NULL));
 	assert_null(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false));
 	assert_null(arena_mmap(PAGE));
 	assert_int_equal(arena_span().size, 0);
-	assert_false(arena_open(T_SIZE, NULL)); /* the first call decides */
+	assert_false(arena_open(T_SIZE, ARENA_WIDE, NULL)); /* the first call decides */
 }
 
 int main(void)
@@ -301,6 +433,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pinned_mapped_over, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_pinned_not_covered, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_many_pins, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_ended_parts, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_small, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_confined, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_guarded, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_first, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_made_masked, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, t_setup, t_teardown),
 	};
 

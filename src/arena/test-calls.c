@@ -153,70 +153,82 @@ static void test_madvise(void **state)
 	t_unmap(a, 3);
 }
 
+/* MADV_FREE frees no page that an MR pins; after MADV_DONTNEED the MR and the program see the same new pages. */
+static void test_madvise_pinned(void **state)
+{
+	uint8_t *a = t_map(4), *mr;
+	uintptr_t at = (uintptr_t)a;
+
+	memset(a, 1, 4 * PAGE);
+	arena_pin(at - arena_base + PAGE, 2 * PAGE);
+	assert_int_equal(arena_madvise(at, 4 * PAGE, MADV_FREE), 0);
+	assert_true(t_is(a, 0, PAGE) && t_is(a + PAGE, 1, 2 * PAGE) && t_is(a + 3 * PAGE, 0, PAGE));
+	memset(a, 2, 4 * PAGE);
+	assert_int_equal(arena_madvise(at, 4 * PAGE, MADV_DONTNEED), 0);
+	assert_true(t_is(a, 0, 4 * PAGE));
+	assert_string_equal(t_perms(a + PAGE), "rw-s");
+	mr = arena_pinned_at(at + PAGE);
+	assert_true(t_is(mr, 0, 2 * PAGE));
+	mr[0] = 5;
+	assert_int_equal(a[PAGE], 5);
+	arena_unpin(at - arena_base + PAGE, 2 * PAGE);
+	t_unmap(a, 4);
+	assert_int_equal(arena_span().used, 0);
+}
+
+/* The kernel's answers for private memory. Growing at its place fails, as the next addresses are the arena's. */
 static void test_mremap_in_place(void **state)
 {
-	uint8_t *a = t_map(4), *b;
+	uint8_t *m = mmap(NULL, 4 * PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *a = t_map(4);
+	static const struct { size_t off, old, len; int flags; } bad[] = {
+		{ 0, 0, PAGE, 0 },
+		{ 0, PAGE, 0, 0 },
+		{ 1, PAGE, PAGE, 0 },
+		{ 0, PAGE, SIZE_MAX, MREMAP_MAYMOVE },
+		{ 0, PAGE, (size_t)1 << 62, MREMAP_MAYMOVE },
+		{ 0, PAGE, PAGE, 1 << 20 },
+		{ 0, PAGE, PAGE, MREMAP_DONTUNMAP },
+	};
 	void *to;
 
+	for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		errno = 0;
+		to = mremap(m + bad[i].off, bad[i].old, bad[i].len, bad[i].flags);
+		assert_ptr_equal(to, MAP_FAILED);
+		assert_int_equal(t_remap(a + bad[i].off, bad[i].old, bad[i].len, bad[i].flags, NULL,
+					 &to), -errno);
+	}
 	assert_int_equal(t_remap(a, 4 * PAGE, 2 * PAGE, 0, NULL, &to), 0);
 	assert_ptr_equal(to, a);
 	assert_int_equal(arena_span().used, 2 * PAGE);
-	assert_int_equal(t_remap(a, 2 * PAGE, 5 * PAGE, 0, NULL, &to), 0);
-	assert_ptr_equal(to, a);
+	assert_int_equal(t_remap(a, 2 * PAGE, 5 * PAGE, 0, NULL, &to), -ENOMEM);
 	assert_true(t_is(a, 0xee, 2 * PAGE));
-	assert_true(t_is(a + 2 * PAGE, 0, 3 * PAGE));
-	b = t_map(1);
-	assert_ptr_equal(b, a + 5 * PAGE);
-	assert_int_equal(t_remap(a, 5 * PAGE, 6 * PAGE, 0, NULL, &to), -ENOMEM);
-	assert_int_equal(t_remap(a, 0, PAGE, 0, NULL, &to), -EINVAL);
-	assert_int_equal(t_remap(a, PAGE, 0, 0, NULL, &to), -EINVAL);
-	assert_int_equal(t_remap(a + 1, PAGE, PAGE, 0, NULL, &to), -EINVAL);
-	/* No length wraps around. */
-	for (int bits = 44; bits < 63; bits++)
-		assert_int_equal(t_remap(a, PAGE, (size_t)1 << bits, 0, NULL, &to),
-				 -ENOMEM);
-	assert_true(t_remap(a, PAGE, (size_t)1 << 62, MREMAP_MAYMOVE, NULL, &to) < 0);
-	assert_int_equal(t_remap(a, PAGE, SIZE_MAX, MREMAP_MAYMOVE, NULL, &to), -EINVAL);
-	assert_int_equal(arena_span().used, 6 * PAGE);
-	t_unmap(a, 6);
+	t_unmap(a, 2);
+	munmap(m, 4 * PAGE);
 }
 
+/* The content, the protection and the advice move. An MR stays with the old pages. */
 static void test_mremap_moves(void **state)
 {
-	uint8_t *a = t_map(2), *b = t_map(1);
+	uint8_t *a = t_map(2);
+	uint64_t off = (uintptr_t)a - arena_base;
 	void *to;
 
+	arena_pin(off, PAGE);
+	assert_int_equal(arena_mprotect((uintptr_t)a, 2 * PAGE, PROT_READ), 0);
 	assert_int_equal(t_remap(a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
-	assert_ptr_equal(to, b + PAGE);
+	assert_false(arena_has(to));
+	assert_string_equal(t_perms(to), "r--p");
+	assert_string_equal(t_perms((uint8_t *)to + 3 * PAGE), "r--p");
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is((uint8_t *)to + 2 * PAGE, 0, 2 * PAGE));
 	assert_string_equal(t_perms(a), "---p");
-	/* The protection moves, too. */
-	assert_int_equal(arena_mprotect((uintptr_t)to, 4 * PAGE, PROT_READ), 0);
-	a = to;
-	b = t_map(3);
-	assert_ptr_equal(b, a + 4 * PAGE);
-	assert_int_equal(t_remap(a, 4 * PAGE, 5 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
-	assert_ptr_not_equal(to, a);
-	assert_true(t_is(to, 0xee, 2 * PAGE));
-	assert_string_equal(t_perms(to), "r--s");
-	assert_string_equal(t_perms((uint8_t *)to + 4 * PAGE), "r--s");
-	arena_munmap(arena_base + PAGE, T_SIZE - PAGE);
-}
-
-/* With nothing left in the arena the block moves to private memory. */
-static void test_mremap_out(void **state)
-{
-	uint8_t *a = t_map(2), *b = arena_alloc(T_SIZE / 2 - 2 * PAGE, 1, ARENA_LARGE, false);
-	void *to;
-
-	assert_non_null(b);
-	assert_int_equal(t_remap(a, 2 * PAGE, 3 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
-	assert_false(arena_has(to));
-	assert_true(t_is(to, 0xee, 2 * PAGE));
-	assert_true(t_is((uint8_t *)to + 2 * PAGE, 0, PAGE));
-	munmap(to, 3 * PAGE);
-	assert_true(arena_free(b));
+	assert_int_equal(t_file(a), 0xee);
+	assert_true(t_is(arena_pinned_at((uintptr_t)a), 0xee, PAGE));
+	munmap(to, 4 * PAGE);
+	arena_unpin(off, PAGE);
+	assert_int_equal(arena_span().used, 0);
 }
 
 static void test_mremap_fixed(void **state)
@@ -231,6 +243,8 @@ static void test_mremap_fixed(void **state)
 	assert_int_equal(t_remap(a, 2 * PAGE, 2 * PAGE, both, a + PAGE, &to), -EINVAL);
 	assert_int_equal(t_remap(a + PAGE, 2 * PAGE, 2 * PAGE, both, a, &to), -EINVAL);
 	assert_true(t_is(a, 0xee, 4 * PAGE));
+	t_unmap(a, 4);
+	a = t_map(4);
 	assert_int_equal(t_remap(a + PAGE, 2 * PAGE, 3 * PAGE, both, m + PAGE, &to), 0);
 	assert_ptr_equal(to, m + PAGE);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
@@ -251,8 +265,83 @@ static void test_mremap_dontunmap(void **state)
 	assert_ptr_not_equal(to, a);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is(a, 0, 2 * PAGE));
-	t_unmap(to, 2);
+	munmap(to, 2 * PAGE);
 	t_unmap(a, 2);
+}
+
+/* A hole in the range is what it is to the kernel. */
+static void test_mremap_hole(void **state)
+{
+	uint8_t *a = t_map(3);
+	void *to;
+
+	t_unmap(a + PAGE, 1);
+	assert_int_equal(t_remap(a + PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE, NULL, &to), -EFAULT);
+	assert_int_equal(t_remap(a, 3 * PAGE, 3 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
+	assert_ptr_equal(to, a);
+	assert_int_equal(t_remap(a, 3 * PAGE, 4 * PAGE, MREMAP_MAYMOVE, NULL, &to), -EFAULT);
+	assert_true(t_is(a, 0xee, PAGE));
+	t_unmap(a, 3);
+}
+
+/* A stack becomes private, unless an MR pins it. It is a block as before. */
+static void test_privatise(void **state)
+{
+	uint8_t *a = t_block(4), *b = t_block(4);
+	uint64_t off = (uintptr_t)b - arena_base;
+
+	memset(a, 5, 4 * PAGE);
+	memset(b, 6, 4 * PAGE);
+	arena_pin(off, PAGE);
+	arena_privatise((uintptr_t)a + PAGE, 2 * PAGE);
+	arena_privatise((uintptr_t)b, 2 * PAGE);
+	assert_string_equal(t_perms(a), "rw-s");
+	assert_string_equal(t_perms(a + PAGE), "rw-p");
+	assert_string_equal(t_perms(a + 3 * PAGE), "rw-s");
+	assert_true(t_is(a, 5, 4 * PAGE));
+	assert_int_equal(t_file(a + PAGE), 0);
+	assert_string_equal(t_perms(b), "rw-s");
+	assert_string_equal(t_perms(b + PAGE), "rw-p");
+	assert_true(t_is(b, 6, 4 * PAGE));
+	arena_unpin(off, PAGE);
+	assert_true(arena_free(a));
+	assert_true(arena_free(b));
+	assert_string_equal(t_perms(a + PAGE), "---p");
+}
+
+/* Each way to take pages away is counted; a child does not count in its parent's word. */
+static void test_count_holes(void **state)
+{
+	_Atomic uint32_t *word = mmap(NULL, PAGE, PROT_RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint8_t *a = t_map(4);
+	_Atomic uint32_t other = 0;
+	uint32_t n;
+	pid_t pid;
+
+	assert_ptr_not_equal(word, MAP_FAILED);
+	arena_count_holes(word);
+	assert_int_equal(arena_madvise((uintptr_t)a, PAGE, MADV_DONTNEED), 0);
+	assert_int_equal(*word, 1);
+	arena_privatise((uintptr_t)a + PAGE, PAGE);
+	assert_int_equal(*word, 2);
+	t_unmap(a + 2 * PAGE, 1);
+	assert_int_equal(*word, n = 3);
+	pid = t_fork();
+	if (!pid) {
+		arena_madvise((uintptr_t)a, PAGE, MADV_DONTNEED);
+		t_unmap(a, 4);
+		T_CHILD(*word == n);
+		T_CHILD(!arena_state.holes);
+		_exit(0);
+	}
+	assert_int_equal(t_wait(pid), 0);
+	arena_uncount_holes(&other);
+	assert_int_equal(arena_madvise((uintptr_t)a + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
+	assert_int_equal(*word, ++n);
+	arena_uncount_holes(word);
+	t_unmap(a, 4);
+	assert_int_equal(*word, n);
+	munmap((void *)word, PAGE);
 }
 
 int main(void)
@@ -263,11 +352,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_covered, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_covered_free, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_madvise, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_madvise_pinned, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_in_place, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_moves, t_setup, t_teardown),
-		cmocka_unit_test_setup_teardown(test_mremap_out, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_fixed, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_dontunmap, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_mremap_hole, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_privatise, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_count_holes, t_setup, t_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

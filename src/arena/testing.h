@@ -9,14 +9,40 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "arena/arena_internal.h"
+#include "arena/arena_runs.h"
+#include "arena/calls.h"
+#include "base/memfd.h"
 #include "base/sys.h"
 
 #define T_SIZE (16u << 20)
 
+/* Ends the arena, which a process keeps until it ends. */
+static inline void t_arena_close(void)
+{
+	uint64_t mask = arena_lock();
+
+	if (arena_bytes) {
+		sys_call(SYS_munmap, (uintptr_t)arena_base, (size_t)arena_bytes);
+		memfd_unmap(arena_alias, arena_bytes);
+		sys_call(SYS_munmap, arena_state.page,
+			 ALIGN_UP((arena_bytes >> PAGE_SHIFT) * sizeof(struct arena_page),
+				  PAGE) + PAGE);
+	}
+	if (arena_state.fd >= 0)
+		arena_fd_close(arena_state.fd);
+	arena_alias = NULL;
+	arena_bytes = 0;
+	arena_base = 0;
+	arena_wide = false;
+	arena_state = (struct arena){ .lock = arena_state.lock, .making = arena_state.making,
+				      .fd = -1, .span = { .fd = -1 } };
+	arena_unlock(mask);
+}
+
 static inline int t_setup(void **state)
 {
-	arena_close(); /* what a test that failed has left */
-	assert_true(arena_open(T_SIZE, NULL));
+	t_arena_close(); /* what a test that failed has left */
+	assert_true(arena_open(T_SIZE, ARENA_WIDE, NULL));
 	return 0;
 }
 
@@ -26,7 +52,7 @@ static inline int t_teardown(void **state)
 
 	assert_int_equal(s.used, 0);
 	assert_int_equal(arena_state.large, 0);
-	arena_close();
+	t_arena_close();
 	return 0;
 }
 
@@ -76,19 +102,24 @@ static inline const char *t_perms(const void *p)
 	return perms;
 }
 
-/* fork() as preload/ makes it. */
-static inline pid_t t_fork(void)
+/* fork() after arena_fork_prepare(), and what comes behind it. */
+static inline pid_t t_fork_prepared(void)
 {
-	pid_t pid;
+	pid_t pid = fork();
 
-	arena_fork_prepare();
-	pid = fork();
 	assert_true(pid >= 0);
 	if (pid)
 		assert_int_equal(arena_fork_parent(), 0);
 	else
 		arena_fork_child();
 	return pid;
+}
+
+/* fork() as preload/ makes it. */
+static inline pid_t t_fork(void)
+{
+	arena_fork_prepare();
+	return t_fork_prepared();
 }
 
 /* The exit status of a child; a signal is 128 + its number. */

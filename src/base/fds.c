@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
@@ -40,6 +41,28 @@ int fds_event(uint32_t count, int flags)
 		fd = (int)sys_call(SYS_eventfd, count);
 #endif
 	return fds_set_flags(fd, flags);
+}
+
+int fds_event_pipe(int fd[2])
+{
+	char path[32];
+	int ret = (int)sys_call(SYS_pipe2, fd, O_CLOEXEC);
+
+	if (ret)
+		return ret;
+	/* A user's pipes may have a limited number of pages in all. */
+	sys_fcntl(fd[1], F_SETPIPE_SZ, 4096);
+	sys_close(fd[1]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[0]);
+	fd[1] = sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0);
+	/* Below a root directory without a real /proc this may be another file. */
+	if (fd[1] >= 0 && sys_fcntl(fd[1], F_GETPIPE_SZ, 0) > 0)
+		return 0;
+	ret = fd[1] < 0 ? fd[1] : -ENOSYS;
+	if (fd[1] >= 0)
+		sys_close(fd[1]);
+	sys_close(fd[0]);
+	return ret;
 }
 
 int fds_memory(const char *name, unsigned int flags)

@@ -19,9 +19,14 @@
 bool fds_refused(long rc);
 /* eventfd(2). If EFD_SEMAPHORE is refused the call fails: it cannot be set afterwards. */
 int fds_event(uint32_t count, int flags);
+/*
+ * A pipe of one page. fd[0] reads, and waits; fd[1] reads and writes, and does not. 0 or -errno: a filter refuses it, or
+ * /proc is missing.
+ */
+int fds_event_pipe(int fd[2]);
 /* What to tell the user when fds_memory() is refused. */
 #define FDS_MEMORY_REFUSED "memfd_create() is refused, which ruse needs for its queues: a seccomp filter or a " \
-			   "security module of the system must permit it; see `ruse doctor'"
+			   "security module of the system must permit it; see `ruse doctor`"
 /*
  * memfd_create(2). -ENOSYS: it is refused. There is no other way: only a memfd can be sealed, and memory that a peer
  * can shrink would kill this process. If MFD_ALLOW_SEALING is refused the call fails: it cannot be set afterwards.

@@ -94,18 +94,6 @@ int64_t idtable_alloc_cyclic(struct idtable *t, uint32_t min, void *ptr)
 	return ret;
 }
 
-int idtable_insert(struct idtable *t, uint32_t id, void *ptr)
-{
-	int64_t ret;
-
-	if (BUG_ON(!ptr) || id >= t->limit)
-		return -ENOSPC;
-	if (idtable_find(t, id))
-		return -EBUSY;
-	ret = idtable_put(t, id, ptr);
-	return ret < 0 ? (int)ret : 0;
-}
-
 void *idtable_remove(struct idtable *t, uint32_t id)
 {
 	void *ptr = idtable_find(t, id);

@@ -27,8 +27,6 @@ int64_t idtable_alloc(struct idtable *t, void *ptr);
  * of this function returned, and continues from min at the limit. Returns as idtable_alloc().
  */
 int64_t idtable_alloc_cyclic(struct idtable *t, uint32_t min, void *ptr);
-/* Stores ptr at this id. 0; -EBUSY: in use; -ENOMEM; -ENOSPC: not below the limit. */
-int idtable_insert(struct idtable *t, uint32_t id, void *ptr);
 /* Frees the id and returns its pointer; NULL if the id was free. */
 void *idtable_remove(struct idtable *t, uint32_t id);
 /* Finds the lowest id >= *id in use and sets *id. NULL: none. */

@@ -47,12 +47,7 @@ void log_init(const char *ident, int fd)
 			return;
 		}
 	}
-	log_warn("RUSE_LOG=%s is not one of err, warn, info, debug", s);
-}
-
-void log_set_level(enum log_level lvl)
-{
-	log_level = lvl;
+	log_warn("RUSE_LOG=%s is not one of err, warn, info, debug; it is ignored", s);
 }
 
 void log_msg(enum log_level lvl, const char *fmt, ...)

@@ -20,7 +20,6 @@ enum log_level { LOG_LVL_ERR, LOG_LVL_WARN, LOG_LVL_INFO, LOG_LVL_DEBUG };
  * default), info or debug. ident is not copied; fd stays the caller's.
  */
 void log_init(const char *ident, int fd);
-void log_set_level(enum log_level lvl);
 void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);
 
 #define log_err(...) log_msg(LOG_LVL_ERR, __VA_ARGS__)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/sys.h"
+#include "base/util.h"
 
 uint64_t memfd_limit(void)
 {
@@ -60,15 +61,52 @@ int memfd_check(int fd, size_t size)
 	return 0;
 }
 
-void *memfd_map(int fd, size_t size, bool write)
+/*
+ * After mlockall(MCL_FUTURE) a new mapping is locked, populated, and counted for RLIMIT_MEMLOCK. So one page is mapped
+ * without access, which nothing can populate. When it is unlocked, it grows: mremap() keeps the state of the mapping.
+ */
+static long memfd_grow_unlocked(int fd, uint64_t off, size_t len)
+{
+	long p = sys_call(SYS_mmap, NULL, PAGE, PROT_NONE, MAP_SHARED, fd, off), grown;
+
+	if (p < 0)
+		return p;
+	grown = sys_call(SYS_munlock, p, PAGE);
+	if (!grown)
+		grown = len == PAGE ? p : sys_call(SYS_mremap, p, PAGE, len, MREMAP_MAYMOVE);
+	if (grown < 0)
+		sys_call(SYS_munmap, p, PAGE);
+	return grown;
+}
+
+long memfd_map_unlocked(int fd, uint64_t off, size_t len, bool write)
 {
 	int prot = PROT_READ | (write ? PROT_WRITE : 0);
+	long p = memfd_grow_unlocked(fd, off, len), rc;
+
+	if (p < 0)
+		return p;
+	rc = sys_call(SYS_mprotect, p, len, prot);
+	if (!rc)
+		return p;
+	memfd_unmap((void *)p, len);
+	return rc;
+}
+
+void *memfd_map_at(int fd, uint64_t off, size_t len, bool write)
+{
+	uint64_t end;
 	long p;
 
-	if (memfd_check(fd, size))
+	if (!len || __builtin_add_overflow(off, len, &end) || memfd_check(fd, end))
 		return NULL;
-	p = sys_call(SYS_mmap, NULL, size, prot, MAP_SHARED, fd, 0L);
+	p = memfd_map_unlocked(fd, off, len, write);
 	return p < 0 ? NULL : (void *)p;
+}
+
+void *memfd_map(int fd, size_t size, bool write)
+{
+	return memfd_map_at(fd, 0, size, write);
 }
 
 void *memfd_new(const char *name, size_t size, int *fd)

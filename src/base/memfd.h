@@ -22,7 +22,14 @@ int memfd_grow(int fd, uint64_t size);
 int memfd_sealed(const char *name, size_t size);
 /* 0 if fd is a memfd of at least this size, sealed against shrinking; else -EPROTO. */
 int memfd_check(int fd, size_t size);
-/* Maps fd shared, if it passes memfd_check(). NULL: failure. */
+/*
+ * Maps len bytes of fd from offset off on, a multiple of PAGE, shared. The file may be shorter. mlockall(MCL_FUTURE) neither
+ * locks nor populates the mapping, and of RLIMIT_MEMLOCK one page must be left for a moment. The address or -errno.
+ */
+long memfd_map_unlocked(int fd, uint64_t off, size_t len, bool write);
+/* The same of a file that passes memfd_check(). NULL: failure. */
+void *memfd_map_at(int fd, uint64_t off, size_t len, bool write);
+/* The same from offset 0 on. */
 void *memfd_map(int fd, size_t size, bool write);
 /* Creates and maps a memfd, writable. The caller closes *fd. NULL: failure, *fd is -errno. */
 void *memfd_new(const char *name, size_t size, int *fd);

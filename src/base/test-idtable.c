@@ -68,10 +68,9 @@ static void test_limits(void **state)
 	idtable_fini(&t);
 
 	idtable_init(&t, 1000);
-	assert_int_equal(idtable_insert(&t, 1000, tag(0)), -ENOSPC);
-	assert_int_equal(idtable_insert(&t, UINT32_MAX, tag(0)), -ENOSPC);
-	assert_int_equal(idtable_insert(&t, 999, tag(999)), 0);
-	assert_int_equal(idtable_insert(&t, 999, tag(999)), -EBUSY);
+	assert_int_equal(idtable_alloc_cyclic(&t, 1000, tag(0)), -ENOSPC);
+	assert_int_equal(idtable_alloc_cyclic(&t, 999, tag(999)), 999);
+	assert_int_equal(idtable_alloc_cyclic(&t, 999, tag(0)), -ENOSPC);
 	assert_null(idtable_find(&t, UINT32_MAX));
 	assert_ptr_equal(idtable_next(&t, &id), tag(999));
 	assert_int_equal(id, 999);
@@ -143,10 +142,16 @@ static void test_model(void **state)
 
 		switch (prng_below(&p, step % 2000 < 1000 ? 8 : 4)) {
 		case 0:
-			got = idtable_insert(&t, id, ptr);
-			assert_int_equal(got, model[id] ? -EBUSY : 0);
-			if (!got)
-				model[id] = ptr;
+			/* From any id. */
+			want = model_lowest(model, max(next, id));
+			if (want == MODEL_LIMIT)
+				want = model_lowest(model, id);
+			got = idtable_alloc_cyclic(&t, id, ptr);
+			assert_int_equal(got, want < MODEL_LIMIT ? (int64_t)want : -ENOSPC);
+			if (got >= 0) {
+				model[want] = ptr;
+				next = want + 1;
+			}
 			break;
 		case 1:
 			want = model_lowest(model, 0);

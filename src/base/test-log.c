@@ -50,12 +50,14 @@ static void test_levels(void **state)
 	log_warn("not shown");
 	log_err("y");
 	expect("rused: error: y\n");
-	log_set_level(LOG_LVL_INFO);
+	setenv("RUSE_LOG", "info", 1);
+	log_init("rused", pipefd[1]);
+	log_debug("not shown");
 	log_info("z");
 	expect("rused: info: z\n");
 	setenv("RUSE_LOG", "loud", 1);
 	log_init("ruse", pipefd[1]);
-	expect("ruse: warning: RUSE_LOG=loud is not one of err, warn, info, debug\n");
+	expect("ruse: warning: RUSE_LOG=loud is not one of err, warn, info, debug; it is ignored\n");
 	unsetenv("RUSE_LOG");
 }
 

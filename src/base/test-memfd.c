@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
 #include "base/memfd.h"
 #include "base/testing.h"
+#include "base/util.h"
 
 static void sealed(void **state)
 {
@@ -76,6 +79,101 @@ static void limited(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
+/* The number in KiB of this line of /proc/self/status. */
+static long status_kib(const char *name)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	size_t len = strlen(name);
+	char line[256];
+	long v = -1;
+
+	assert_non_null(f);
+	while (v < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len))
+			v = strtol(line + len, NULL, 10);
+	fclose(f);
+	return v;
+}
+
+static void part(void **state)
+{
+	int fd = memfd_sealed("test", 64 * PAGE);
+	char *all = memfd_map(fd, 64 * PAGE, true), *p;
+
+	assert_non_null(all);
+	memset(all + 5 * PAGE, 5, PAGE);
+	p = memfd_map_at(fd, 5 * PAGE, 3 * PAGE, true);
+	assert_non_null(p);
+	assert_int_equal(p[0], 5);
+	p[3 * PAGE - 1] = 6;
+	assert_int_equal(all[8 * PAGE - 1], 6);
+	memfd_unmap(p, 3 * PAGE);
+	p = memfd_map_at(fd, 63 * PAGE, PAGE, false);
+	assert_non_null(p);
+	memfd_unmap(p, PAGE);
+	assert_null(memfd_map_at(fd, 63 * PAGE, 2 * PAGE, true));
+	assert_null(memfd_map_at(fd, 64 * PAGE, PAGE, true));
+	assert_null(memfd_map_at(fd, UINT64_MAX - PAGE + 1, PAGE, true));
+	assert_null(memfd_map_at(fd, 0, 0, true));
+	memfd_unmap(all, 64 * PAGE);
+	close(fd);
+}
+
+/* A child has called mlockall(MCL_FUTURE), with little left of RLIMIT_MEMLOCK. Returns what went wrong. */
+static int part_locked(int fd, size_t len)
+{
+	const struct rlimit rl = { 64 << 10, 64 << 10 };
+	long locked, rss;
+	char *p;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &rl) || mlockall(MCL_FUTURE))
+		return 77;
+	/* Without the capability to exceed it, the limit holds. */
+	if (!geteuid() && setresuid(65534, 65534, 65534))
+		return 77;
+	locked = status_kib("VmLck:");
+	rss = status_kib("RssShmem:");
+	p = memfd_map(fd, len, false);
+	if (!p)
+		return 1;
+	memfd_unmap(p, len);
+	p = memfd_map_at(fd, 0, len, true);
+	if (!p)
+		return 2;
+	if (status_kib("VmLck:") - locked > 128)
+		return 3;
+	if (status_kib("RssShmem:") - rss > 128)
+		return 4;
+	p[len - 1] = 1;
+	return 0;
+}
+
+/* Neither locked nor populated, also where RLIMIT_MEMLOCK forbids to lock it. */
+static void part_mlockall(void **state)
+{
+	const size_t len = 8 << 20;
+	int fd = memfd_sealed("test", len), status;
+	struct stat st;
+	pid_t pid;
+
+	assert_true(fd >= 0);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	close(fd);
+	skip(); /* a sanitizer's mlockall() does nothing */
+#endif
+	pid = fork();
+	if (!pid)
+		_exit(part_locked(fd, len));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_in_range(st.st_blocks, 1, 128);
+	close(fd);
+}
+
 static void cpus(void **state)
 {
 	assert_in_range(cpus_usable(), 1, sysconf(_SC_NPROCESSORS_CONF));
@@ -86,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sealed), cmocka_unit_test(refused),
 		cmocka_unit_test(limited), cmocka_unit_test(cpus),
+		cmocka_unit_test(part), cmocka_unit_test(part_mlockall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

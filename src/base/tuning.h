@@ -11,7 +11,7 @@
 /*
  * What comes within this time is polled for, as a sleep and a wake-up take longer: the next segment
  * of a stream (engine/pollstate.h), the next message to rused (daemon/channels.c), the program's
- * message on which an ACK can ride (link/udp_hold.c).
+ * message with which a delayed ACK is sent (link/udp_hold.c).
  * Tests: engine/test-pollstate.c, link/test-udp.c.
  */
 #define TUNE_SOON (50 * NS_US)
@@ -37,6 +37,8 @@
  * Tests: engine/test-pollstate.c, link/test-shm-direct.c.
  */
 #define TUNE_RARELY 64u
+/* The same where the owner of the memory tells of what it takes away (link/shm_resident.c). Test: link/test-shm-map.c. */
+#define TUNE_SELDOM 4096u
 /* Attempts to take a lock that is held, before the thread lets others run. Tests: engine/test-lock.c, queue/test-card.c. */
 #define TUNE_SPINS 1000u
 /* From this many bytes on, one copy by a system call costs less than two copies through the cache. Test: link/test-shm.c. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse capture: options, filters and output. Packets come from running processes
- * (capture_live.c) or from a file (capture_read.c). capture_packet() is called for each packet. It
- * drops a packet that the options exclude, and prints any other as a line or writes it to a pcapng
- * file (pcapng.c).
+ * ruse capture: options and output. Packets come from running processes (capture_live.c) or from a
+ * file (capture_read.c). capture_packet() is called for each packet. It drops a packet that the
+ * filters exclude (capture_filter.c), and prints any other as a line or as a row of a chart
+ * (ladder/), or writes it to a pcapng file (pcapng.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,21 +12,34 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "ladder/ladder.h"
 #include "wire/frame.h"
+
+#define LADDER_KEEP 2000u	/* packets of a drawing */
 
 static void capture_help(void)
 {
 	puts("usage: ruse capture [options]\n"
 	     "Shows the RDMA packets of all programs of this user and network namespace, one per\n"
 	     "line. Traffic through shared memory is shown as RoCEv2 packets.\n\n"
+	     "  -l, --ladder           a sequence chart, with repeated packets, gaps, NAKs and faults\n"
+	     "                         marked\n"
+	     "  -o, --output FILE      with --ladder: draw it as SVG, the last 2000 packets; - is standard\n"
+	     "                         output\n"
 	     "  -w, --write FILE       write a pcapng file for Wireshark; - is standard output\n"
 	     "  -r, --read FILE        read a pcap or pcapng file instead of programs\n"
 	     "  -d, --device DEV       only packets of this device\n"
 	     "  -q, --qp QPN           only packets from or to this QP number\n"
+	     "  --opcode OP            only packets of this opcode (SEND_ONLY) or class (READ); repeatable\n"
+	     "  --psn RANGE            only packets with this PSN, or these: FROM-TO\n"
+	     "  --time RANGE           only packets from FROM-TO seconds after the first one\n"
 	     "  -p, --program WHO      only packets from or to this process (PID) or program (name)\n"
 	     "  -c, --count N          exit after N packets\n"
 	     "  -s, --snaplen BYTES    write BYTES of each packet\n"
@@ -34,19 +47,26 @@ static void capture_help(void)
 }
 
 struct options {
-	const char *write, *read, *dev, *who;
-	long long qpn;		/* -1: any */
+	struct capture_filter filter;
+	const char *write, *read;
+	bool ladder;
+	const char *drawing;	/* file of the SVG drawing */
 	long long count;	/* 0: no limit */
 	long long snaplen;	/* bytes */
-	long pid;		/* the argument of --program as a number; 0: it is a name */
 };
 
 struct job {
 	const struct options *o;
 	struct live *live;	/* NULL: packets come from a file */
 	struct pcapng *pcapng;	/* NULL: packets are printed */
+	struct ladder *ladder;	/* NULL: no chart */
+	struct ladder_style style;
 	FILE *out;
+	uint64_t seen;		/* packets before the filters */
 	uint64_t packets, wrong;
+	uint64_t start;		/* time of the first packet, before the filters; 0: none has come */
+	const char *path;	/* the file that cannot be read or written; NULL: none */
+	int err;		/* errno of the first failed write; 0: none */
 };
 
 static volatile sig_atomic_t ended;
@@ -54,34 +74,6 @@ static volatile sig_atomic_t ended;
 static void on_signal(int sig)
 {
 	ended = 1;
-}
-
-/* True if the process matches option --program. Only the first 15 characters of names are compared (TASK_COMM_LEN). */
-static bool who_is(const struct job *j, int pid, const char *comm)
-{
-	return j->o->pid ? pid == j->o->pid : !strncmp(comm, j->o->who, 15);
-}
-
-/*
- * True if the packet passes the filters of the options. --program selects packets that the process
- * sends or receives. A packet within this host is captured only by its sender, so an outgoing packet
- * also matches if its destination QP number belongs to the process.
- */
-static bool capture_wants(struct job *j, const struct captured *p)
-{
-	const struct options *o = j->o;
-	int peer;
-
-	if (o->dev && strncmp(p->dev, o->dev, 19))
-		return false;
-	if (o->qpn >= 0 && p->dqpn != (uint64_t)o->qpn && p->sqpn != (uint64_t)o->qpn)
-		return false;
-	if (!o->who || who_is(j, p->pid, p->comm))
-		return true;
-	if (!j->live || p->in)
-		return false;
-	peer = live_pid_of(j->live, p->dqpn);
-	return peer && who_is(j, peer, live_comm_of(j->live, peer));
 }
 
 static const char *address_text(const uint8_t gid[16], bool v4, char *buf)
@@ -134,6 +126,28 @@ static void print_packet(struct job *j, const struct captured *p, const struct f
 	fputc('\n', j->out);
 }
 
+/* Notes the reason if writing has just failed. 0 or -errno. */
+static int capture_wrote(struct job *j, bool failed)
+{
+	if (failed && !j->err) {
+		j->err = errno ? errno : EIO;
+		j->path = j->o->write ? j->o->write : j->o->drawing;
+	}
+	return -j->err;
+}
+
+/* hidden: the packet does not pass the filters. */
+static int ladder_packet(struct job *j, const struct captured *c, bool hidden)
+{
+	const struct ladder_packet p = {
+		.ns = c->ns, .frame = c->frame, .caplen = c->caplen, .len = c->len,
+		.note = c->note, .sqpn = c->sqpn, .pid = c->in ? 0 : c->pid, .comm = c->comm,
+		.hidden = hidden,
+	};
+
+	return ladder_add(j->ladder, &p, j->o->drawing ? NULL : j->out, &j->style);
+}
+
 /* captured_fn: filters and outputs a packet. 1: --count is reached. */
 static int capture_packet(const struct captured *p, void *arg)
 {
@@ -141,25 +155,36 @@ static int capture_packet(const struct captured *p, void *arg)
 	struct job *j = arg;
 	enum frame_kind kind;
 	struct frame f;
+	struct bth bth;
 
-	if (ferror(j->out))
-		return -EIO;
+	if (j->err)
+		return -j->err;
 	kind = frame_parse(p->frame, p->caplen, &f);
 	if (kind == FRAME_OTHER || f.len < BTH_LEN)
 		return 0;
-	if (!j->live) {
-		struct bth bth;
-
-		bth_get(f.packet, &bth);
+	bth_get(f.packet, &bth);
+	if (!j->live)
 		c.dqpn = bth.dqpn;
+	if (!j->start) {
+		j->start = c.ns;
+		if (j->ladder)
+			ladder_zero(j->ladder, c.ns);
 	}
-	if (!capture_wants(j, &c))
-		return 0;
+	j->seen++;
+	if (!capture_filter_wants(&j->o->filter, j->live, &c, &bth,
+				  c.ns > j->start ? c.ns - j->start : 0))
+		return j->ladder && ladder_packet(j, &c, true) == -ENOMEM ? -ENOMEM : 0;
 	c.caplen = (uint32_t)min((long long)c.caplen, j->o->snaplen);
-	if (j->pcapng)
+	if (j->ladder) {
+		if (ladder_packet(j, &c, false) == -ENOMEM)
+			return -ENOMEM;
+	} else if (j->pcapng) {
 		pcapng_packet(j->pcapng, &c);
-	else
+	} else {
 		print_packet(j, &c, &f, kind);
+	}
+	if (capture_wrote(j, ferror(j->out)))
+		return -j->err;
 	j->wrong += kind == FRAME_ICRC;
 	return ++j->packets == (uint64_t)j->o->count ? 1 : 0;
 }
@@ -167,11 +192,17 @@ static int capture_packet(const struct captured *p, void *arg)
 static int from_file(struct job *j)
 {
 	FILE *f = strcmp(j->o->read, "-") ? fopen(j->o->read, "rbe") : stdin;
+	struct stat st;
 	int rc;
 
+	if (f && !fstat(fileno(f), &st) && S_ISDIR(st.st_mode))
+		rc = -EISDIR;
+	else
+		rc = f ? capture_read(f, capture_packet, j) : -errno;
+	if (rc < 0 && !j->err)
+		j->path = j->o->read;
 	if (!f)
-		return -errno;
-	rc = capture_read(f, capture_packet, j);
+		return rc;
 	if (f != stdin)
 		fclose(f);
 	return min(rc, 0);
@@ -188,21 +219,40 @@ static int from_programs(struct job *j)
 	fputs("ruse capture: running; stop it with Ctrl-C (SIGINT)\n", stderr);
 	while (!rc && !ended) {
 		rc = live_poll(j->live, false, capture_packet, j);
-		fflush(j->out);
+		rc = capture_wrote(j, fflush(j->out)) ? -j->err : rc;
 	}
 	if (!rc)
 		rc = live_poll(j->live, true, capture_packet, j);
 	return min(rc, 0);
 }
 
-/* Opens the output: --write FILE writes pcapng to a file, --write - to standard output; else text is printed. 0 or -errno. */
+/* The width of the terminal, else 80; colours on a terminal, unless NO_COLOR is set. */
+static void ladder_terminal(struct ladder_style *style)
+{
+	struct winsize size = { .ws_col = 0 };
+	const char *none = getenv("NO_COLOR");
+
+	*style = (struct ladder_style){ .columns = 80, .colour = isatty(STDOUT_FILENO) && !(none && *none) };
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		style->columns = size.ws_col;
+}
+
+/*
+ * Opens the output: --write FILE writes pcapng to a file, --output FILE draws a chart, "-" is standard output; else text is
+ * printed. 0 or -errno.
+ */
 static int open_output(struct job *j)
 {
-	const char *path = j->o->write;
+	const char *path = j->o->write ? j->o->write : j->o->drawing;
 
 	j->out = path && strcmp(path, "-") ? fopen(path, "wbe") : stdout;
 	if (!j->out)
-		return -errno;
+		return capture_wrote(j, true);
+	if (j->o->ladder) {
+		ladder_terminal(&j->style);
+		j->ladder = ladder_new(j->o->drawing ? LADDER_KEEP : 0);
+		return j->ladder ? 0 : -ENOMEM;
+	}
 	if (path)
 		j->pcapng = pcapng_open(j->out, (uint32_t)j->o->snaplen);
 	return path && !j->pcapng ? -ENOMEM : 0;
@@ -228,33 +278,36 @@ static int capture_run(const struct options *o)
 	}
 	if (j.pcapng)
 		pcapng_close(j.pcapng, lost);
-	if (j.out && (fflush(j.out) || ferror(j.out)) && !rc)
-		rc = -EIO;
-	if (j.out && j.out != stdout && fclose(j.out) && !rc)
-		rc = -EIO;
-	fprintf(stderr, "ruse capture: %" PRIu64 " packets, %" PRIu64 " lost", j.packets, lost);
-	fprintf(stderr, j.wrong ? ", %" PRIu64 " with a wrong ICRC\n" : "\n", j.wrong);
-	if (rc)
-		fprintf(stderr, "ruse capture: %s\n",
-			rc == -EPROTO ? "not a complete capture file of Ethernet frames" :
+	if (j.ladder && o->drawing)
+		ladder_svg(j.ladder, j.out, o->read ? o->read : "ruse capture", true);
+	ladder_free(j.ladder);
+	if (j.out && capture_wrote(&j, fflush(j.out) || ferror(j.out)) && !rc)
+		rc = -j.err;
+	if (j.out && j.out != stdout && capture_wrote(&j, fclose(j.out)) && !rc)
+		rc = -j.err;
+	if (!rc || j.packets || lost) {
+		fprintf(stderr, "ruse capture: %" PRIu64 " packets, %" PRIu64 " lost", j.packets, lost);
+		if (j.wrong)
+			fprintf(stderr, ", %" PRIu64 " with a wrong ICRC", j.wrong);
+		if (!j.packets && j.seen)
+			fprintf(stderr, "; the filters match none of %" PRIu64, j.seen);
+		fputc('\n', stderr);
+	}
+	/* cli_out_end() tells why standard output could not be written. */
+	if (rc && !(j.err && j.out == stdout))
+		fprintf(stderr, "ruse capture: %s%s%s\n", j.path ? j.path : "", j.path ? ": " : "",
+			rc == -EPROTO ? "not a complete capture file of Ethernet frames or of tcpdump -i any" :
 					strerror(-rc));
 	return rc ? 1 : 0;
 }
 
-static bool option_number(const char *text, long long low, long long high, long long *v)
-{
-	char *rest;
-
-	errno = 0;
-	*v = strtoll(text, &rest, 0);
-	return !errno && *text && !*rest && *v >= low && *v <= high;
-}
-
-/* Stores an option with an argument. False: the argument is invalid. */
+/* Stores an option. False: its argument is invalid. */
 static bool capture_option(struct options *o, int opt, const char *arg)
 {
-	long long pid;
+	int rc = capture_filter_option(&o->filter, opt, arg);
 
+	if (rc <= 0)
+		return !rc;
 	switch (opt) {
 	case 'w':
 		o->write = arg;
@@ -262,29 +315,46 @@ static bool capture_option(struct options *o, int opt, const char *arg)
 	case 'r':
 		o->read = arg;
 		return true;
-	case 'd':
-		o->dev = arg;
+	case 'l':
+		o->ladder = true;
 		return true;
-	case 'p':
-		o->who = arg;
-		o->pid = option_number(arg, 1, INT32_MAX, &pid) ? (long)pid : 0;
+	case 'o':
+		o->drawing = arg;
 		return *arg;
-	case 'q':
-		return option_number(arg, 0, 0xffffff, &o->qpn);
 	case 'c':
-		return option_number(arg, 1, INT64_MAX, &o->count);
+		return capture_number(arg, 1, INT64_MAX, &o->count);
 	case 's':
-		return option_number(arg, 64, INT32_MAX, &o->snaplen);
+		return capture_number(arg, 64, INT32_MAX, &o->snaplen);
 	default:
 		return false;
 	}
 }
 
-static const char *capture_expects(int opt)
+static void capture_invalid(int opt, const char *name, const char *arg)
 {
-	return opt == 'q' ? "a QP number from 0 to 0xffffff" :
-	       opt == 'c' ? "a number of packets, from 1" :
-	       opt == 's' ? "a number of bytes, from 64" : "a process or the name of a program";
+	char letter[3] = { '-', (char)opt, '\0' };
+
+	fprintf(stderr, "ruse capture: %s%s: '%s' is not %s\n", opt < CAPTURE_OPCODE ? letter : "--",
+		opt < CAPTURE_OPCODE ? "" : name, arg,
+		opt == 'c' ? "a number of packets, from 1" :
+		opt == 's' ? "a number of bytes, from 64" :
+		opt == 'o' ? "a file" : capture_filter_expects(opt));
+}
+
+/* False: options that do not fit together, which it tells. */
+static bool capture_check(const struct options *o)
+{
+	const char *why = NULL;
+
+	if (o->read && o->filter.who)
+		why = "-p and -r exclude each other: a capture file does not hold the names of programs";
+	else if (o->ladder && o->write)
+		why = "--ladder and -w exclude each other: write the packets, then `ruse capture --ladder -r FILE`";
+	else if (o->drawing && !o->ladder)
+		why = "-o draws a chart: use --ladder as well; -w FILE writes the packets";
+	if (why)
+		fprintf(stderr, "ruse capture: %s\n", why);
+	return !why;
 }
 
 /* Tells if rused runs and no device has this name: it may be added later. */
@@ -304,21 +374,26 @@ static void capture_check_dev(const char *dev)
 int cmd_capture(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "ladder", no_argument, NULL, 'l' },
+		{ "output", required_argument, NULL, 'o' },
 		{ "write", required_argument, NULL, 'w' },
 		{ "read", required_argument, NULL, 'r' },
 		{ "device", required_argument, NULL, 'd' },
 		{ "qp", required_argument, NULL, 'q' },
+		{ "opcode", required_argument, NULL, CAPTURE_OPCODE },
+		{ "psn", required_argument, NULL, CAPTURE_PSN },
+		{ "time", required_argument, NULL, CAPTURE_TIME },
 		{ "program", required_argument, NULL, 'p' },
 		{ "count", required_argument, NULL, 'c' },
 		{ "snaplen", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	struct options o = { .qpn = -1, .snaplen = 256 << 10 };
-	int opt;
+	struct options o = { .filter.qpn = -1, .snaplen = 256 << 10 };
+	int opt, at = 0;
 
 	argv[0] = (char *)"ruse capture";	/* for getopt's messages */
-	while ((opt = getopt_long(argc, argv, "w:r:d:q:p:c:s:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "lo:w:r:d:q:p:c:s:h", options, &at)) != -1) {
 		if (opt == 'h') {
 			capture_help();
 			return 0;
@@ -326,8 +401,7 @@ int cmd_capture(int argc, char **argv)
 		if (opt == '?')
 			return EXIT_USAGE;
 		if (!capture_option(&o, opt, optarg)) {
-			fprintf(stderr, "ruse capture: -%c: '%s' is not %s\n", opt, optarg,
-				capture_expects(opt));
+			capture_invalid(opt, options[at].name, optarg);
 			return EXIT_USAGE;
 		}
 	}
@@ -335,11 +409,9 @@ int cmd_capture(int argc, char **argv)
 		fprintf(stderr, "ruse capture: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
-	if (o.read && o.who) {
-		fputs("ruse capture: -p and -r exclude each other: a capture file does not hold the names of programs\n", stderr);
+	if (!capture_check(&o))
 		return EXIT_USAGE;
-	}
-	if (o.dev && !o.read)
-		capture_check_dev(o.dev);
+	if (o.filter.dev && !o.read)
+		capture_check_dev(o.filter.dev);
 	return capture_run(&o);
 }

@@ -23,14 +23,38 @@ struct captured {
 typedef int (*captured_fn)(const struct captured *p, void *arg);
 
 /*
- * capture_read.c: calls fn for each packet of a pcap or pcapng file with Ethernet frames.
+ * capture_read.c: calls fn for each packet of a pcap or pcapng file with frames of Ethernet or of `tcpdump -i any`.
  * Returns 0, the result of fn that ended it, -ENOMEM, -EIO, or -EPROTO: the file has another
  * format, has invalid lengths, or ends within a packet.
  */
 int capture_read(FILE *f, captured_fn fn, void *arg);
 
-/* capture_live.c */
+struct bth;
 struct live;
+
+/* capture_filter.c: which packets are shown. */
+struct capture_filter {
+	const char *dev, *who;	/* NULL: any */
+	long pid;		/* `who` as a number; 0: it is a name */
+	long long qpn;		/* -1: any */
+	uint32_t ops;		/* bit mask of enum bth_op; 0: any */
+	bool by_psn, by_time;
+	uint32_t psn[2];	/* first and last; the first may be the larger one, as PSNs begin anew after 0xffffff */
+	uint64_t time[2];	/* ns since the first packet of the capture */
+};
+
+/* An option by its letter or CAPTURE_*. 1: it is none of a filter; 0; -EINVAL: its argument is none of capture_filter_expects(). */
+int capture_filter_option(struct capture_filter *f, int opt, const char *arg);
+const char *capture_filter_expects(int opt);
+enum { CAPTURE_OPCODE = 256, CAPTURE_PSN, CAPTURE_TIME };
+/* bth: of the packet. live: NULL for packets of a file. since: ns since the first packet of the capture. */
+bool capture_filter_wants(const struct capture_filter *f, struct live *live,
+			  const struct captured *p,
+			  const struct bth *bth, uint64_t since);
+/* A number, also in the notations of C, from low to high. */
+bool capture_number(const char *text, long long low, long long high, long long *v);
+
+/* capture_live.c */
 /* Starts to capture; starts rused if none runs. NULL after an error, with a message. */
 struct live *live_open(uint32_t snaplen);
 /*

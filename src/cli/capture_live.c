@@ -37,7 +37,7 @@ struct source {
 	struct list_head node;
 	int fd, pid;
 	char comm[16];
-	struct capring_reader rd;
+	struct capring_side rd;
 	bool have, gone;	/* have: rec and frame hold a packet; gone: the process has exited or sent invalid data */
 	uint64_t lost;
 	struct caprec rec;
@@ -94,8 +94,7 @@ static int live_enlist(struct live *l, bool start)
 
 	if (rc)
 		return rc;
-	rc = ipc_call(&l->conn, IPC_CAPTURE, &l->want, sizeof(l->want), NULL, 0, NULL, NULL, NULL,
-		      NULL);
+	rc = ipc_call(&l->conn, &(struct ipc_msg){ IPC_REQ(IPC_CAPTURE, &l->want) });
 	if (rc)
 		ipc_close(&l->conn);
 	return rc;
@@ -110,6 +109,7 @@ struct live *live_open(uint32_t snaplen)
 		return NULL;
 	list_init(&l->sources);
 	l->conn.fd = -1;
+	l->nap = NAP_MIN;
 	l->want.snaplen = snaplen;
 	snprintf(l->want.sock, sizeof(l->want.sock), "ruse-cap-%d-%08x", getpid(), rand_u32());
 	rc = l->listen = listen_at(l->want.sock);
@@ -117,8 +117,10 @@ struct live *live_open(uint32_t snaplen)
 		rc = live_enlist(l, true);
 	if (!rc)
 		return l;
-	fprintf(stderr, "ruse capture: %s\n",
-		rc == -ENOSPC ? "too many captures are running; stop one of them" : strerror(-rc));
+	if (rc == -ENOSPC)
+		fputs("ruse capture: too many captures are running; stop one of them\n", stderr);
+	else
+		cli_rused_complain("capture", rc);
 	live_close(l);
 	return NULL;
 }
@@ -141,7 +143,7 @@ static int source_greet(struct source *s)
 	if (rc)
 		return rc;
 	if (len == sizeof(hello) && h.type == IPC_CAPTURE && nfds)
-		s->rd.ring = capring_map(fds[0]);
+		s->rd = capring_side(capring_map(fds[0]));
 	while (nfds)
 		close(fds[--nfds]);
 	if (!s->rd.ring)
@@ -306,14 +308,15 @@ int live_pid_of(struct live *l, uint32_t qpn)
 {
 	uint32_t block = qpn >> 14 & 1023;
 	struct ipc_peer peer = { .block = block };
-	size_t size = sizeof(peer);
+	struct ipc_msg m = { IPC_REQ(IPC_PEER, &peer), IPC_ANSWER(&peer) };
 	uint64_t now = now_ns();
 
 	if (l->owner[block].at && now - l->owner[block].at < (uint64_t)NS_S)
 		return l->owner[block].pid;
-	if (l->conn.fd < 0 || ipc_call(&l->conn, IPC_PEER, &peer, sizeof(peer), NULL, 0, &peer,
-				       &size, NULL, NULL))
+	if (ipc_call(&l->conn, &m))
 		peer.pid = 0;
+	if (l->conn.failed)
+		ipc_close(&l->conn);
 	l->owner[block].at = now;
 	l->owner[block].pid = peer.pid;
 	return peer.pid;

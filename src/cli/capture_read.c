@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads capture files: pcap with times in micro- or nanoseconds, and pcapng, both in either
- * byte order. Files are not trusted: every length is checked. Of a pcapng file, blocks
- * other than interface descriptions and enhanced packets are skipped.
+ * Reads capture files: pcap with times in micro- or nanoseconds, and pcapng, both in either byte order, with frames of
+ * Ethernet or of `tcpdump -i any`. Files are not trusted: every length is checked. Of a pcapng file, blocks other than interface
+ * descriptions and enhanced packets are skipped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "cli/capture.h"
 #include "cli/pcapng.h"
+#include "wire/frame.h"
 
 #define FRAME_LIMIT (256u << 10)	/* largest snapshot length of libpcap */
 #define BLOCK_LIMIT (FRAME_LIMIT + (64u << 10))
@@ -25,7 +26,7 @@ struct in {
 	struct {
 		char dev[20];
 		uint64_t per_s;		/* time units per second */
-		bool ethernet;
+		uint16_t link;
 	} ifs[MAX_IFS];
 };
 
@@ -55,17 +56,47 @@ static int in_read(struct in *r, uint8_t *p, size_t len)
 	return ferror(r->f) ? -EIO : n ? -EPROTO : 1;
 }
 
+/*
+ * Makes a frame of another link type one of Ethernet, with MAC addresses that are 0, in the place of its header. frame: writable.
+ * False: it is shorter than its header, or of another link type.
+ */
+static bool in_ethernet(uint16_t link, uint8_t *frame, struct captured *c)
+{
+	uint32_t head = link == PCAP_LINK_SLL2 ? 20 : 16;
+	uint8_t type[2];
+
+	c->frame = frame;
+	if (link == PCAP_LINK_ETHERNET)
+		return true;
+	if ((link != PCAP_LINK_SLL && link != PCAP_LINK_SLL2) || c->caplen < head || c->len < head)
+		return false;
+	memcpy(type, link == PCAP_LINK_SLL ? frame + 14 : frame, sizeof(type));
+	memset(frame + head - ETH_LEN, 0, ETH_LEN);
+	memcpy(frame + head - sizeof(type), type, sizeof(type));
+	c->frame = frame + head - ETH_LEN;
+	c->caplen -= head - ETH_LEN;
+	c->len -= head - ETH_LEN;
+	return true;
+}
+
+static bool in_link_known(uint16_t link)
+{
+	return link == PCAP_LINK_ETHERNET || link == PCAP_LINK_SLL || link == PCAP_LINK_SLL2;
+}
+
 static int read_pcap(struct in *r, uint32_t magic)
 {
 	uint64_t unit = magic == PCAP_MAGIC_NS ? 1 : 1000;
 	int rc = in_read(r, r->buf, 20);
+	uint16_t link;
 
 	if (rc)
 		return -EPROTO;
-	if ((in_get32(r, r->buf + 16) & 0xffff) != PCAP_LINK_ETHERNET)
+	link = (uint16_t)in_get32(r, r->buf + 16);
+	if (!in_link_known(link))
 		return -EPROTO;
 	for (;;) {
-		struct captured p = { .dev = "", .note = "", .comm = "", .frame = r->buf };
+		struct captured p = { .dev = "", .note = "", .comm = "" };
 		uint8_t h[16];
 
 		rc = in_read(r, h, sizeof(h));
@@ -76,7 +107,7 @@ static int read_pcap(struct in *r, uint32_t magic)
 		p.len = in_get32(r, h + 12);
 		if (p.caplen > FRAME_LIMIT || in_read(r, r->buf, p.caplen))
 			return -EPROTO;
-		rc = r->fn(&p, r->arg);
+		rc = in_ethernet(link, r->buf, &p) ? r->fn(&p, r->arg) : 0;
 		if (rc)
 			return rc;
 	}
@@ -127,7 +158,7 @@ static int in_interface(struct in *r, const uint8_t *p, size_t len)
 
 	if (len < 8 || r->nifs == MAX_IFS)
 		return -EPROTO;
-	r->ifs[r->nifs].ethernet = in_get16(r, p) == PCAP_LINK_ETHERNET;
+	r->ifs[r->nifs].link = in_get16(r, p);
 	o = in_option(r, p + 8, len - 8, PCAPNG_IF_NAME, &n);
 	in_copy_text(r->ifs[r->nifs].dev, sizeof(r->ifs[0].dev), o, n);
 	o = in_option(r, p + 8, len - 8, PCAPNG_IF_TSRESOL, &n);
@@ -144,7 +175,7 @@ static uint64_t fraction_ns(uint64_t t, uint64_t per_s)
 	return (uint64_t)((double)t * 1e9 / (double)per_s);
 }
 
-static int enhanced_packet(struct in *r, const uint8_t *p, size_t len)
+static int enhanced_packet(struct in *r, uint8_t *p, size_t len)
 {
 	struct captured c = { .comm = "", .note = "" };
 	uint64_t t, per_s;
@@ -161,12 +192,11 @@ static int enhanced_packet(struct in *r, const uint8_t *p, size_t len)
 	all = ALIGN_UP((size_t)c.caplen, (size_t)4);
 	if (i >= r->nifs || c.caplen > FRAME_LIMIT || all > len - 20)
 		return -EPROTO;
-	if (!r->ifs[i].ethernet)
-		return 0;
 	t = (uint64_t)in_get32(r, p + 4) << 32 | in_get32(r, p + 8);
 	per_s = r->ifs[i].per_s;
 	c.ns = t / per_s * 1000000000ull + fraction_ns(t % per_s, per_s);
-	c.frame = p + 20;
+	if (!in_ethernet(r->ifs[i].link, p + 20, &c))
+		return 0;
 	c.dev = r->ifs[i].dev;
 	o = in_option(r, p + 20 + all, len - 20 - all, PCAPNG_COMMENT, &n);
 	in_copy_text(note, sizeof(note), o, n);

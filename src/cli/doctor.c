@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse doctor: runs all checks and prints two lines for each: finding and meaning. */
+/*
+ * ruse doctor: runs all checks and prints two lines for each: finding and meaning. With a PROGRAM it tells whether that will
+ * see ruse's devices (doctor_program.c) and checks nothing else.
+ */
 #include <getopt.h>
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -9,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "cli/doctor_program.h"
 
 static const struct check {
 	const char *name;
@@ -59,9 +63,11 @@ void doctor_found(struct finding *f, enum verdict v, const char *meaning, const 
 static int doctor_help(bool asked)
 {
 	if (asked)
-		puts("usage: ruse doctor [--json]\n"
-		     "Checks what ruse needs and what it can use on this machine.\n"
-		     "The exit status is 1 if something that ruse needs is missing.\n\n"
+		puts("usage: ruse doctor [--json] [PROGRAM [ARG...]]\n"
+		     "Checks what ruse needs and what it can use on this machine; with PROGRAM, whether\n"
+		     "that program will see ruse's devices. PROGRAM is not run; it may be a library, too.\n"
+		     "The exit status is 1 if something that ruse needs is missing, or PROGRAM will not\n"
+		     "see the devices.\n\n"
 		     "  --json     print JSON\n"
 		     "  -h, --help");
 	return asked ? 0 : EXIT_USAGE;
@@ -98,6 +104,26 @@ static void doctor_put(struct json_object *all)
 	json_object_put(o);
 }
 
+/* Where findings go. */
+struct doctor_out {
+	struct json_object *all;	/* NULL: to be printed as text */
+	int count[CHECK_FAIL + 1];
+};
+
+static void doctor_tell(struct doctor_out *out, const char *name, const struct finding *f)
+{
+	out->count[f->verdict]++;
+	if (out->all)
+		doctor_add(out->all, name, f);
+	else
+		doctor_print(name, f);
+}
+
+static void doctor_tell_judged(struct judge *j, const char *name, const struct finding *f)
+{
+	doctor_tell(j->arg, name, f);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -105,35 +131,30 @@ int cmd_doctor(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
+	struct doctor_out out = { 0 };
+	struct judge judge = { .tell = doctor_tell_judged, .arg = &out };
 	bool json = false;
-	struct json_object *all;
-	int opt, count[CHECK_FAIL + 1] = { 0 };
+	int opt;
 
 	argv[0] = (char *)"ruse doctor";	/* for getopt's messages */
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
 		if (opt != 'j')
 			return doctor_help(opt == 'h');
 		json = true;
 	}
-	if (optind != argc) {
-		fprintf(stderr, "ruse doctor: unexpected argument '%s'\n", argv[optind]);
-		return EXIT_USAGE;
-	}
-	all = json ? json_object_new_array() : NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+	out.all = json ? json_object_new_array() : NULL;
+	if (optind < argc)
+		doctor_program(&judge, argv + optind);
+	for (size_t i = 0; optind == argc && i < ARRAY_SIZE(checks); i++) {
 		struct finding f = { .meaning = "" };
 
 		checks[i].fn(&f);
-		count[f.verdict]++;
-		if (all)
-			doctor_add(all, checks[i].name, &f);
-		else
-			doctor_print(checks[i].name, &f);
+		doctor_tell(&out, checks[i].name, &f);
 	}
-	if (all)
-		doctor_put(all);
+	if (out.all)
+		doctor_put(out.all);
 	else
-		printf("\n%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
-		       count[CHECK_FAIL]);
-	return count[CHECK_FAIL] ? 1 : 0;
+		printf("\n%d ok, %d warnings, %d failures\n", out.count[CHECK_OK], out.count[CHECK_WARN],
+		       out.count[CHECK_FAIL]);
+	return out.count[CHECK_FAIL] ? 1 : 0;
 }

@@ -15,8 +15,8 @@ enum verdict {
 
 struct finding {
 	enum verdict verdict;
-	char what[160];		/* what was found */
-	const char *meaning;	/* what the finding means for programs, and a remedy if there is one; static text */
+	char what[512];		/* what was found */
+	const char *meaning;	/* what the finding means for programs, and a remedy if there is one; not freed */
 };
 
 /* Fills *f. fmt and the arguments after it give f->what. */

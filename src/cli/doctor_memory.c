@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "arena/arena.h"
 #include "arena/size.h"
 #include "base/memfd.h"
 #include "cli/cli.h"
@@ -70,20 +71,45 @@ void doctor_mapped(struct finding *f)
 		close(fd);
 }
 
+/* Without RUSE_MEMORY: the small form of the arena. */
+static void doctor_small(struct finding *f)
+{
+	switch (arena_permitted(ARENA_SMALL)) {
+	case ARENA_GUARDED:
+		doctor_found(f, CHECK_OK, "each copy of registered memory is a system call; RUSE_MEMORY=256M would share "
+					  "large memory nevertheless",
+			     "no memory is shared, as processes of a user are protected from each other");
+		return;
+	case ARENA_REFUSED:
+		doctor_found(f, CHECK_WARN, "each copy of registered memory is a system call: raise the limit of the "
+					    "address space (ulimit -v) or data (-d), or set vm.overcommit_memory to 0 or 1",
+			     "no memory is shared, as a limit counts it");
+		return;
+	case ARENA_UNASKED:
+	case ARENA_UNUSED:
+	case ARENA_LOST:
+		break;
+	}
+	doctor_found(f, CHECK_OK, "only page-aligned memory of programs that use RDMA; all other memory is private",
+		     "the default: 256 MiB at most");
+}
+
 void doctor_memory(struct finding *f)
 {
 	const char *text = getenv("RUSE_MEMORY");
 	uint64_t size;
 
-	if (!arena_size_wanted(text, &size))
+	if (!text || !*text)
+		doctor_small(f);
+	else if (!arena_size_wanted(text, &size))
 		doctor_found(f, CHECK_WARN, "set it to private, all, or a size as 64M or 1G",
-			     "%.60s is not understood: 256 MiB are used", text);
+			     "%.60s is not understood, and ignored", text);
 	else if (size < ARENA_SIZE_MIN)
 		doctor_found(f, CHECK_WARN, "each copy of registered memory is a system call; without RUSE_MEMORY "
-			     "peers map 256 MiB of each program", "%.60s: no memory is mapped", text);
+			     "peers map page-aligned memory", "%.60s: no memory is mapped", text);
 	else
 		doctor_found(f, CHECK_OK, "large and page-aligned memory of a program that peers may map; fork() copies it",
-			     "%llu MiB%s", (unsigned long long)size >> 20, text && *text ? "" : ", the default");
+			     "%llu MiB", (unsigned long long)size >> 20);
 }
 
 /* True if RUSE_MEMORY turns the arena off. */
@@ -98,12 +124,13 @@ static bool doctor_no_arena(void)
 void doctor_memory_limits(struct finding *f)
 {
 	uint64_t size, limit = arena_size_limit(), file = memfd_limit();
+	const char *text = getenv("RUSE_MEMORY");
 
-	arena_size_wanted(getenv("RUSE_MEMORY"), &size);
+	arena_size_wanted(text, &size);
 	if (min(size, limit) > file)
 		doctor_found(f, CHECK_WARN, "peers map no memory: raise the limit, or set RUSE_MEMORY to less",
 			     "files of %llu MiB (ulimit -f), less than RUSE_MEMORY", (unsigned long long)file >> 20);
-	else if (size > limit)
+	else if (text && *text && size > limit)
 		doctor_found(f, CHECK_WARN, "peers map less memory: raise the limit",
 			     "addresses for %llu MiB of RUSE_MEMORY (ulimit -v)", (unsigned long long)limit >> 20);
 	else

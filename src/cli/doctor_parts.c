@@ -106,12 +106,16 @@ void doctor_kernel_devices(struct finding *f)
 void doctor_rundir(struct finding *f)
 {
 	char dir[IPC_RUNDIR_MAX], crash[IPC_RUNDIR_MAX + sizeof(IPC_CRASH_NAME)];
+	const char *env = getenv("RUSE_DIR");
 	struct statvfs v;
 	int rc = ipc_rundir(dir, sizeof(dir));
 
-	if (rc)
+	if (rc && !env && access("/proc/self/ns/net", F_OK))
+		doctor_found(f, CHECK_FAIL, "mount /proc, or set RUSE_DIR to a directory of this user with mode 0700",
+			     "its name comes from /proc/self/ns/net: %s", strerror(errno));
+	else if (rc)
 		doctor_found(f, CHECK_FAIL, "set RUSE_DIR to a directory of this user with mode 0700",
-			     "%s", strerror(-rc));
+			     "%.110s: %s", dir, strerror(-rc));
 	else if (access(dir, W_OK | X_OK))
 		doctor_found(f, CHECK_FAIL, "set RUSE_DIR to a directory that this user can write",
 			     "%s: %s", dir, strerror(errno));
@@ -146,14 +150,15 @@ void doctor_rused(struct finding *f)
 	}
 	if (rc) {
 		doctor_found(f, CHECK_FAIL, "for details, set RUSE_LOG=debug and read rused.log in the run directory",
-			     "%s", strerror(-rc));
+			     "%.110s%s%s", cli_rused_where(), *cli_rused_where() ? ": " : "",
+			     strerror(-rc));
 		return;
 	}
 	if (!cli_rused_status(&c, &text))
 		doctor_status = json_tokener_parse(text);
 	free(text);
 	if (started)
-		ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
+		ipc_call(&c, &(struct ipc_msg){ IPC_REQ(IPC_SHUTDOWN, &req) });
 	ipc_close(&c);
 	doctor_found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
 }

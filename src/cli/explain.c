@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse explain: prints why something failed, from the failures that rused collects (IPC_EXPLAIN), and what a reason
- * means, from the table of reasons (why/why.def), for which no rused is needed.
+ * ruse explain: prints why something failed, from the failures that rused collects (IPC_EXPLAIN). Other forms of the
+ * command: reason.c, stuck.c.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,8 +18,10 @@
 struct explain_args {
 	bool json, last, stuck;
 	bool causes;		/* no flushed work requests */
+	uint64_t orderly;	/* counts what is left out because it is no failure */
 	enum why_id id;		/* WHY_NONE: all */
 	uint64_t number;	/* PID or QP number; 0: all */
+	const char *word;	/* as it was given */
 };
 
 static void explain_help(void)
@@ -27,7 +29,8 @@ static void explain_help(void)
 	puts("usage: ruse explain [--json] [RX-nnn | PID | QPN | last]\n"
 	     "       ruse explain --stuck [--json] [PID]\n"
 	     "Lists what failed in the programs of this user and network namespace, also in programs\n"
-	     "that have ended, and why: completions with an error, dropped packets, commands.\n\n"
+	     "that have ended, and why: completions with an error, dropped packets, commands,\n"
+	     "connections, MADs, asynchronous events.\n\n"
 	     "  RX-nnn     what a reason means, what usually causes it, and what to do; nnn is the\n"
 	     "             vendor error of a completion, in hexadecimal\n"
 	     "  PID, QPN   only the failures of this process or QP\n"
@@ -63,139 +66,6 @@ static const char *explain_event_name(uint64_t event)
 	return event < ARRAY_SIZE(names) ? names[event] : "unknown";
 }
 
-static const char *explain_kind(enum why_kind kind)
-{
-	switch (kind) {
-	case WHY_KIND_RESPONDER:
-		return "A check of the responder: the end that executes the request refuses it.";
-	case WHY_KIND_REQUESTER:
-		return "At the requester: the end that has posted the work request.";
-	case WHY_KIND_FLUSH:
-		return "A work request that was not executed, because its QP had failed.";
-	case WHY_KIND_DROP:
-		return "A packet that was dropped. Neither program is told.";
-	case WHY_KIND_EVENT:
-		return "An asynchronous event.";
-	case WHY_KIND_COMMAND:
-		return "A command that failed with an errno.";
-	case WHY_KIND_CM:
-		return "A connection or address resolution of rdma_cm that failed.";
-	case WHY_KIND_MAD:
-		return "A management datagram.";
-	case WHY_KIND_WAIT:
-		return "Nothing has failed. `ruse explain --stuck` says what is waited for.";
-	case WHY_KINDS:
-		break;
-	}
-	return "";
-}
-
-/* Prints text in lines of at most 76 columns after a title. */
-static void explain_paragraph(const char *title, const char *text)
-{
-	size_t at = 11;
-
-	if (!*text)
-		return;
-	printf("  %-9s", title);
-	while (*text) {
-		size_t n = strcspn(text, " ");
-
-		if (at + n > 87) {
-			printf("\n%11s", "");
-			at = 11;
-		}
-		printf("%.*s%s", (int)n, text, text[n] ? " " : "");
-		at += n + 1;
-		text += n + (text[n] == ' ');
-	}
-	putchar('\n');
-}
-
-/* The alternatives of a choice. "are|is|are" goes with a number, which is not known: the first one. */
-static void explain_put_choice(FILE *f, const char *s, size_t n)
-{
-	const char *bar = memchr(s, '|', n);
-	size_t first = bar ? (size_t)(bar - s) : n;
-
-	if (first && n > 2 * first && s[n - first - 1] == '|' && !memcmp(s + n - first, s, first))
-		n = first;
-	for (; (bar = memchr(s, '|', n)); n -= (size_t)(bar + 1 - s), s = bar + 1)
-		fprintf(f, "%.*s%s", (int)(bar - s), s, bar == s ? "" : " / ");
-	fprintf(f, "%.*s", (int)n, s);
-}
-
-/* Writes a directive of a text (why_text()) without its value: "...", "... bytes", or the alternatives. */
-static void explain_put_directive(FILE *f, const char *s, size_t n)
-{
-	if (n > 2 && s[1] == '?') {
-		explain_put_choice(f, s + 2, n - 2);
-	} else if (n > 4 && !strncmp(s + 1, ":n ", 3)) {
-		bool ies = s[n - 1] == 'y';
-
-		fprintf(f, "... %.*s%s", (int)(n - 4 - ies), s + 4, ies ? "ies" : "s");
-	} else {
-		fputs("...", f);
-	}
-}
-
-/* The text of a reason without values, malloc()ed; NULL: no memory. */
-static char *explain_pattern(const char *text)
-{
-	char *out = NULL;
-	size_t size, n;
-	FILE *f = open_memstream(&out, &size);
-
-	if (!f)
-		return NULL;
-	for (; *text; text += n) {
-		n = strcspn(text, "{");
-		fwrite(text, 1, n, f);
-		if (text[n] == '{') {
-			size_t end = strcspn(text + n, "}");
-
-			explain_put_directive(f, text + n + 1, end - 1);
-			n += end + 1;
-		}
-	}
-	fclose(f);
-	return out;
-}
-
-static int explain_reason_json(const struct why_row *row, const char *id)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "id", json_object_new_string(id));
-	json_object_object_add(o, "name", json_object_new_string(row->name));
-	json_object_object_add(o, "where", json_object_new_string(explain_kind(row->kind)));
-	json_object_object_add(o, "rule", json_object_new_string(row->means));
-	json_object_object_add(o, "mistake", json_object_new_string(row->mistake));
-	json_object_object_add(o, "remedy", json_object_new_string(row->remedy));
-	cli_put_json(o);
-	json_object_put(o);
-	return 0;
-}
-
-static int explain_reason(enum why_id id, bool json)
-{
-	const struct why_row *row = why_row(id);
-	char name[WHY_NAME_LEN], *text;
-
-	why_name(id, name);
-	if (json)
-		return explain_reason_json(row, name);
-	text = explain_pattern(row->text);
-	printf("%s %s\n", name, row->name);
-	explain_paragraph("text", text ? text : "");
-	free(text);
-	explain_paragraph("where", explain_kind(row->kind));
-	explain_paragraph("rule", row->means);
-	explain_paragraph("mistake", row->mistake);
-	explain_paragraph("remedy", row->remedy);
-	return 0;
-}
-
 static void explain_print_time(uint64_t ns)
 {
 	uint64_t s = ns / NS_S;
@@ -208,33 +78,63 @@ static void explain_print_time(uint64_t ns)
 }
 
 /* "QP 0x000012, work request 9: remote access error (status 10)" */
-static void explain_print_what(struct json_object *f)
+static void explain_print_what(FILE *to, struct json_object *f)
 {
 	uint64_t qpn = cli_json_u64(f, "qpn"), status = cli_json_u64(f, "status");
 	uint64_t error = cli_json_u64(f, "errno");
 	const char *call = cli_json_string(f, "call"), *dev = cli_json_string(f, "device");
 	const char *kind = cli_json_string(f, "kind");
 
-	fputs("  ", stdout);
 	if (dev)
-		printf("%s ", dev);
+		fprintf(to, "%s ", dev);
 	if (qpn)
-		printf("QP 0x%06llx ", (unsigned long long)qpn);
+		fprintf(to, "QP 0x%06llx ", (unsigned long long)qpn);
 	if (status)
-		printf("work request %llu: %s (status %llu)",
-		       (unsigned long long)cli_json_u64(f, "wr_id"), explain_status_name(status),
-		       (unsigned long long)status);
+		fprintf(to, "work request %llu: %s (status %llu)",
+			(unsigned long long)cli_json_u64(f, "wr_id"), explain_status_name(status),
+			(unsigned long long)status);
 	else if (call)
-		printf("%s%s%s", call, error ? ": " : "", error ? strerror((int)error) : "");
+		fprintf(to, "%s%s%s", call, error ? ": " : "", error ? strerror((int)error) : "");
 	else if (json_object_object_get_ex(f, "event", NULL))
-		printf("asynchronous event %s", explain_event_name(cli_json_u64(f, "event")));
+		fprintf(to, "asynchronous event %s", explain_event_name(cli_json_u64(f, "event")));
+	else if (kind && (!strcmp(kind, "check") || !strcmp(kind, "hint")))
+		fprintf(to, "work request %llu", (unsigned long long)cli_json_u64(f, "wr_id"));
 	else if (kind && !strcmp(kind, "responder"))
-		fputs("refused a request of the peer", stdout);
+		fputs("refused a request of the peer", to);
 	else
-		fputs("dropped a packet", stdout);
-	fputs(", ", stdout);
-	explain_print_time(cli_json_u64(f, "last_ns"));
-	fputs(" ago\n", stdout);
+		fputs("dropped a packet", to);
+}
+
+/* What calls main() and threads in libc. */
+static bool explain_outermost(const char *function)
+{
+	return !strcmp(function, "__libc_start_call_main") || !strcmp(function, "start_thread");
+}
+
+/* The stack of the call down to main(), or to the start of a thread. A function of Python may be called main, too. */
+static void explain_print_stack(struct json_object *f)
+{
+	struct json_object *stack;
+
+	if (!json_object_object_get_ex(f, "stack", &stack))
+		return;
+	for (size_t i = 0; i < json_object_array_length(stack); i++) {
+		struct json_object *frame = json_object_array_get_idx(stack, i);
+		const char *function = cli_json_string(frame, "function");
+		const char *file = cli_json_string(frame, "file");
+		bool native = cli_json_string(frame, "module");
+
+		if (native && function && explain_outermost(function))
+			break;
+		printf("    at %s", function ? function : "?");
+		if (file)
+			printf(" (%s:%llu)\n", file, (unsigned long long)cli_json_u64(frame, "line"));
+		else
+			printf(" (%s+0x%llx)\n", cli_json_string(frame, "module") ?: "?",
+			       (unsigned long long)cli_json_u64(frame, "offset"));
+		if (native && function && !strcmp(function, "main"))
+			break;
+	}
 }
 
 static void explain_print(struct json_object *f)
@@ -242,7 +142,11 @@ static void explain_print(struct json_object *f)
 	uint64_t count = cli_json_u64(f, "count");
 	const char *whose = cli_json_string(f, "whose");
 
-	explain_print_what(f);
+	fputs("  ", stdout);
+	explain_print_what(stdout, f);
+	fputs(", ", stdout);
+	explain_print_time(cli_json_u64(f, "last_ns"));
+	fputs(" ago\n", stdout);
 	printf("    %s: %s\n", cli_json_string(f, "id"), cli_json_string(f, "text"));
 	if (whose)
 		printf("    found by the peer, QP 0x%06llx\n",
@@ -255,6 +159,27 @@ static void explain_print(struct json_object *f)
 		explain_print_time(cli_json_u64(f, "first_ns") - cli_json_u64(f, "last_ns"));
 		putchar('\n');
 	}
+	cli_put_causes(stdout, f, "    ", "\n");
+	explain_print_stack(f);
+}
+
+void cli_print_failure(FILE *f, struct json_object *failure)
+{
+	FILE *out = stdout;
+
+	cli_name_frames(failure);
+	stdout = f;
+	explain_print(failure);
+	stdout = out;
+}
+
+/* What is no failure (why_orderly()) is listed with --json, and of a process or QP that was asked for. */
+static bool explain_orderly(const struct explain_args *a, struct json_object *f)
+{
+	struct json_object *v;
+
+	return !a->number && (!a->json || a->last) &&
+	       json_object_object_get_ex(f, "orderly", &v) && json_object_get_boolean(v);
 }
 
 static bool explain_wanted(const struct explain_args *a, struct json_object *p,
@@ -262,7 +187,7 @@ static bool explain_wanted(const struct explain_args *a, struct json_object *p,
 {
 	const char *kind = cli_json_string(f, "kind");
 
-	if (a->causes && kind && !strcmp(kind, "flush"))
+	if ((a->causes && kind && !strcmp(kind, "flush")) || explain_orderly(a, f))
 		return false;
 	return !a->number || a->number == cli_json_u64(p, "pid") ||
 	       a->number == cli_json_u64(f, "qpn") || a->number == cli_json_u64(f, "peer_qpn");
@@ -288,7 +213,7 @@ static bool explain_has_cause(struct explain_args a, struct json_object *process
  * Removes the failures of a process that are not wanted, and with "last" those that are older than *latest, the age of
  * the latest failure so far, in ns. Returns how many are left, and lowers *latest.
  */
-static size_t explain_keep(const struct explain_args *a, struct json_object *p, uint64_t *latest)
+static size_t explain_keep(struct explain_args *a, struct json_object *p, uint64_t *latest)
 {
 	struct json_object *fs, *keep;
 
@@ -299,11 +224,15 @@ static size_t explain_keep(const struct explain_args *a, struct json_object *p, 
 		struct json_object *f = json_object_array_get_idx(fs, k);
 		uint64_t age = cli_json_u64(f, "last_ns");
 
+		if (explain_orderly(a, f))
+			a->orderly += cli_json_u64(f, "count");
 		if (!explain_wanted(a, p, f) || (a->last && age > *latest))
 			continue;
 		*latest = min(*latest, age);
 		json_object_array_add(keep, json_object_get(f));
 	}
+	for (size_t k = 0; k < json_object_array_length(keep); k++)
+		cli_name_frames(json_object_array_get_idx(keep, k));
 	json_object_object_add(p, "failures", keep);
 	return json_object_array_length(keep);
 }
@@ -325,68 +254,268 @@ static size_t explain_filter(struct explain_args *a, struct json_object *process
 	return left;
 }
 
+/* "app (pid 2372, first used RDMA 1.4 s ago, ended 0.8 s ago)" */
+static void explain_print_program(struct json_object *p)
+{
+	struct json_object *v;
+
+	printf("%s (pid %llu", cli_json_string(p, "comm"),
+	       (unsigned long long)cli_json_u64(p, "pid"));
+	if (json_object_object_get_ex(p, "since_ns", &v)) {
+		fputs(", first used RDMA ", stdout);
+		explain_print_time(json_object_get_uint64(v));
+		fputs(" ago", stdout);
+	}
+	if (json_object_object_get_ex(p, "ended_ns", &v) && v) {
+		fputs(", ended ", stdout);
+		explain_print_time(json_object_get_uint64(v));
+		fputs(" ago", stdout);
+	}
+	putchar(')');
+}
+
+/* What is known of the newest program before the failures are cut down to the last one. */
+enum explain_newest { NEWEST_UNKNOWN, NEWEST_FINE, NEWEST_FAILED };
+
+static struct json_object *explain_failures_of(struct json_object *processes, uint64_t proc)
+{
+	struct json_object *p, *fs;
+
+	for (size_t i = 0; i < json_object_array_length(processes); i++) {
+		p = json_object_array_get_idx(processes, i);
+		if (cli_json_u64(p, "proc") == proc && json_object_object_get_ex(p, "failures", &fs))
+			return fs;
+	}
+	return NULL;
+}
+
+static enum explain_newest explain_newest_state(const struct explain_args *a, struct json_object *o,
+						struct json_object *processes)
+{
+	struct json_object *newest, *fs;
+
+	if (!json_object_object_get_ex(o, "newest", &newest) || !newest)
+		return NEWEST_UNKNOWN;
+	fs = explain_failures_of(processes, cli_json_u64(newest, "proc"));
+	for (size_t k = 0; fs && k < json_object_array_length(fs); k++)
+		if (!explain_orderly(a, json_object_array_get_idx(fs, k)))
+			return NEWEST_FAILED;
+	return NEWEST_FINE;
+}
+
+/* With "last": says so if the failure that is left is not of the newest program. */
+static void explain_print_newest(struct json_object *o, struct json_object *processes,
+				 enum explain_newest state)
+{
+	struct json_object *newest = NULL, *fs;
+
+	json_object_object_get_ex(o, "newest", &newest);
+	fs = explain_failures_of(processes, cli_json_u64(newest, "proc"));
+	if (state == NEWEST_UNKNOWN || (fs && json_object_array_length(fs)))
+		return;
+	fputs("The newest program is ", stdout);
+	explain_print_program(newest);
+	if (state == NEWEST_FAILED)
+		printf(".\nIt has failed earlier than another program; `ruse explain %llu` lists that.\n",
+		       (unsigned long long)cli_json_u64(newest, "pid"));
+	else
+		puts(".\nruse has seen no failure of it. What libibverbs refuses by itself is seen with\n"
+		     "`ruse run --explain PROGRAM`.");
+	puts("The last failure that was seen is of another program:\n");
+}
+
 static void explain_print_process(struct json_object *p)
 {
-	struct json_object *fs, *ended;
+	struct json_object *fs;
 
 	if (!json_object_object_get_ex(p, "failures", &fs) || !json_object_array_length(fs))
 		return;
-	printf("%s (pid %llu", cli_json_string(p, "comm"),
-	       (unsigned long long)cli_json_u64(p, "pid"));
-	if (json_object_object_get_ex(p, "ended_ns", &ended) && ended) {
-		fputs(", ended ", stdout);
-		explain_print_time(json_object_get_uint64(ended));
-		fputs(" ago", stdout);
-	}
-	puts(")");
+	explain_print_program(p);
+	putchar('\n');
 	for (size_t k = 0; k < json_object_array_length(fs); k++)
 		explain_print(json_object_array_get_idx(fs, k));
 }
 
-static int explain_show(struct explain_args *a, const char *text)
+static struct json_object *explain_processes(struct json_object *o)
 {
-	struct json_object *o = json_tokener_parse(text), *ps;
-	size_t left;
+	struct json_object *ps;
 
-	if (!json_object_object_get_ex(o, "processes", &ps) ||
-	    !json_object_is_type(ps, json_type_array)) {
-		json_object_put(o);
-		return -EPROTO;
+	return json_object_object_get_ex(o, "processes", &ps) &&
+	       json_object_is_type(ps, json_type_array) ? ps : NULL;
+}
+
+/* Puts what an earlier rused has left before what the present one knows. */
+static void explain_add_saved(struct json_object *o)
+{
+	struct json_object *saved = cli_saved_failures(), *all, *ps = explain_processes(o), *v;
+
+	if (!saved)
+		return;
+	all = json_object_get(explain_processes(saved));
+	for (size_t i = 0; i < json_object_array_length(ps); i++)
+		json_object_array_add(all, json_object_get(json_object_array_get_idx(ps, i)));
+	if ((!json_object_object_get_ex(o, "newest", &v) || !v) &&
+	    json_object_object_get_ex(saved, "newest", &v) && v)
+		json_object_object_add(o, "newest", json_object_get(v));
+	json_object_object_add(o, "processes", all);
+	json_object_put(saved);
+}
+
+/* True if rused has said so of the number, or has kept failures of the process. */
+static bool explain_is_known(const struct explain_args *a, struct json_object *o)
+{
+	struct json_object *ps = explain_processes(o), *v;
+
+	if (json_object_object_get_ex(o, "known", &v) && json_object_get_boolean(v))
+		return true;
+	for (size_t i = 0; i < json_object_array_length(ps); i++)
+		if (cli_json_u64(json_object_array_get_idx(ps, i), "pid") == a->number)
+			return true;
+	return false;
+}
+
+static void explain_print_none(const struct explain_args *a)
+{
+	fputs("nothing has failed ", stdout);
+	if (a->number)
+		printf("of process or QP %s ", a->word);
+	puts("that ruse has seen. Work requests that ibv_post_send() and\n"
+	     "ibv_post_recv() refuse are seen with `ruse run --explain PROGRAM`.");
+}
+
+static void explain_print_end(void)
+{
+	char *like = cli_rused_choice("like_spec");
+
+	puts("\n`ruse explain RX-nnn` tells what a reason means and what to do.");
+	if (like && *like)
+		printf("The devices are like %s (`ruse like show %.*s`).\n", like, (int)strcspn(like, ","), like);
+	free(like);
+}
+
+/* The exit status. */
+static int explain_show(struct explain_args *a, struct json_object *o)
+{
+	struct json_object *ps = explain_processes(o);
+	enum explain_newest newest = explain_newest_state(a, o, ps);
+	size_t left = explain_filter(a, ps);
+
+	if (a->number && !left && !explain_is_known(a, o)) {
+		fprintf(stderr, "ruse explain: no process or QP %s is known; of programs that have ended, "
+			"ruse knows those with failures\n", a->word);
+		return 1;
 	}
-	left = explain_filter(a, ps);
+	json_object_object_del(o, "known");
 	if (a->json)
 		cli_put_json(o);
 	else if (!left)
-		puts("nothing has failed that ruse has seen. Work requests that ibv_post_send() and\n"
-		     "ibv_post_recv() refuse are seen with `ruse run --explain PROGRAM`.");
+		explain_print_none(a);
+	if (left && a->last && !a->json)
+		explain_print_newest(o, ps, newest);
 	for (size_t i = 0; left && !a->json && i < json_object_array_length(ps); i++)
 		explain_print_process(json_object_array_get_idx(ps, i));
 	if (left && !a->json)
-		puts("\n`ruse explain RX-nnn` tells what a reason means and what to do.");
-	json_object_put(o);
+		explain_print_end();
+	if (a->orderly && !a->last && !a->json)
+		printf("\nNo failures, and not listed: work requests that were flushed, and packets that were dropped, because\n"
+		       "the program ended their QP, and packets whose repetition was taken: %llu. `ruse explain PID` lists them.\n",
+		       (unsigned long long)a->orderly);
+	if (!a->json && !a->last)
+		cli_print_rules();
 	return 0;
+}
+
+/* Of IPC_EXPLAIN. NULL: it failed with *rc. */
+static struct json_object *explain_ask(uint64_t number, int *rc)
+{
+	char *text = malloc(EXPLAIN_MAX + 1);
+	struct ipc_msg m = { IPC_REQ(IPC_EXPLAIN, &number), .reply = text,
+			     .room = EXPLAIN_MAX };
+	struct json_object *o = NULL;
+	struct ipc_conn c;
+
+	*rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
+	if (!*rc) {
+		*rc = ipc_call(&c, &m);
+		ipc_close(&c);
+	}
+	if (!*rc) {
+		text[m.rlen] = '\0';
+		o = json_tokener_parse(text);
+		if (!explain_processes(o)) {
+			json_object_put(o);
+			o = NULL;
+			*rc = -EPROTO;
+		}
+	}
+	free(text);
+	return o;
+}
+
+/* What rused knows, with what an earlier one has left. NULL: *rc says why; *rc may be that no rused runs. */
+static struct json_object *explain_all(uint64_t number, int *rc)
+{
+	struct json_object *o = explain_ask(number, rc);
+
+	if (cli_rused_absent(*rc)) {
+		o = json_object_new_object();
+		json_object_object_add(o, "running", json_object_new_boolean(0));
+		json_object_object_add(o, "processes", json_object_new_array());
+	}
+	if (o)
+		explain_add_saved(o);
+	return o;
+}
+
+/* Adds the line that tells of which object a failure is. */
+static void explain_add_what(struct json_object *f)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		return;
+	explain_print_what(to, f);
+	if (!fclose(to) && text)
+		json_object_object_add(f, "what", json_object_new_string(text));
+	free(text);
+}
+
+struct json_object *cli_failures(void)
+{
+	struct explain_args a = { .json = true };
+	struct json_object *o, *ps, *fs;
+	int rc;
+
+	o = explain_all(0, &rc);
+	ps = o ? explain_processes(o) : NULL;
+	if (!ps)
+		return o;
+	explain_filter(&a, ps);
+	for (size_t i = 0; i < json_object_array_length(ps); i++) {
+		if (!json_object_object_get_ex(json_object_array_get_idx(ps, i), "failures", &fs))
+			continue;
+		for (size_t k = 0; k < json_object_array_length(fs); k++)
+			explain_add_what(json_object_array_get_idx(fs, k));
+	}
+	return o;
 }
 
 static int explain_fetch(struct explain_args *a)
 {
-	size_t size = EXPLAIN_MAX;
-	char *text = malloc(size + 1);
-	struct ipc_conn c;
-	int rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
+	struct json_object *o;
+	int rc, status = 0;
 
-	if (!rc) {
-		rc = ipc_call(&c, IPC_EXPLAIN, NULL, 0, NULL, 0, text, &size, NULL, NULL);
-		ipc_close(&c);
-	}
-	if (cli_rused_absent(rc)) {
+	o = explain_all(a->number, &rc);
+	if (!o)
+		return cli_rused_complain("explain", rc);
+	if (rc && !json_object_array_length(explain_processes(o)))
 		cli_put_absent(a->json, "processes");
-		rc = 0;
-	} else if (!rc) {
-		text[size] = '\0';
-		rc = explain_show(a, text);
-	}
-	free(text);
-	return rc ? cli_rused_complain("explain", rc) : 0;
+	else
+		status = explain_show(a, o);
+	json_object_put(o);
+	return status;
 }
 
 /* The argument. False: it is none that is understood. */
@@ -394,6 +523,7 @@ static bool explain_parse(struct explain_args *a, const char *s)
 {
 	char *end;
 
+	a->word = s;
 	if (!strcmp(s, "last")) {
 		a->last = true;
 		return true;
@@ -445,6 +575,6 @@ int cmd_explain(int argc, char **argv)
 	if (a.stuck)
 		return explain_stuck(a.number, a.json);
 	if (a.id && !a.number)
-		return explain_reason(a.id, a.json);
+		return cli_reason(a.id, a.json);
 	return explain_fetch(&a);
 }

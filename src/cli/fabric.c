@@ -22,57 +22,149 @@ static void fabric_help(void)
 	     "  up --dragonfly ROUTERS HOSTS GLOBALS\n"
 	     "                              groups of ROUTERS switches, each with HOSTS hosts and\n"
 	     "                              GLOBALS links to other groups\n"
-	     "  down                        remove the fabric and the devices of its programs\n"
+	     "  up ... --sm[=HOST]          start opensm on HOST (default: the first) and wait until\n"
+	     "                              the ports are active; `down` ends it\n"
+	     "  down [--kill]               remove the fabric and the devices of its programs; name\n"
+	     "                              the subnet managers that remain, or end them\n"
 	     "  show [--json|--topology]    list the nodes, or print a file for `up`\n"
+	     "  show --route FROM TO [--json]\n"
+	     "                              print the way between two hosts by the forwarding tables\n"
+	     "  draw [-o FILE.svg] [--route FROM TO] [--load]\n"
+	     "                              draw the fabric, with that way, or with cables coloured by\n"
+	     "                              their counters\n"
 	     "  link down|up NODE/PORT      unplug a cable, or plug it in\n"
 	     "  node off|on NODE            switch a node off or on\n"
 	     "  address [--json]            list the IP addresses of the hosts' ports, for rdma_cm\n"
 	     "  address HOST/PORT ADDRESS/BITS\n"
-	     "                              set an address\n\n"
-	     "  ruse fabric up --star 4\n"
-	     "  ruse run --host H1 opensm -B\n"
+	     "                              set an address\n"
+	     "  sm                          list the subnet managers\n\n"
+	     "  ruse fabric up --star 4 --sm\n"
 	     "  ruse run --host H2 ibnetdiscover\n\n"
 	     "  -h, --help");
 }
 
-/* Prints the response. Returns the exit status. */
+/* Prints the response. Returns the exit status: 1 also for a route that does not arrive. */
 static int fabric_cmd_show(struct json_object *o, bool json)
 {
-	struct json_object *v;
+	struct json_object *v, *route = NULL;
 
-	if (json_object_object_get_ex(o, "error", &v)) {
-		fprintf(stderr, "ruse fabric: %s\n", json_object_get_string(v));
+	if (json_object_object_get_ex(o, "error", NULL))
 		return cli_answer_status(o);
-	}
 	if (json_object_object_get_ex(o, "topology", &v))
 		fputs(json_object_get_string(v), stdout);
 	else if (json)
 		cli_put_json(o);
+	else if (json_object_object_get_ex(o, "route", &route))
+		cli_print_json(route);
 	else if (json_object_object_length(o))
 		cli_print_json(o);
-	return 0;
+	return json_object_object_get_ex(o, "route", &route) &&
+	       strcmp(cli_json_string(route, "result"), "delivered") != 0;
+}
+
+struct json_object *cli_fabric_try(struct ipc_conn *c, const char *words, size_t len)
+{
+	char *text = malloc(ANSWER_MAX + 1);
+	struct ipc_msg m = { .type = IPC_FABRIC, .req = words, .len = len, .reply = text,
+			     .room = ANSWER_MAX };
+	struct json_object *o;
+	int rc;
+
+	rc = text ? ipc_call(c, &m) : -ENOMEM;
+	if (rc) {
+		free(text);
+		cli_rused_complain("fabric", rc);
+		return NULL;
+	}
+	text[m.rlen] = '\0';
+	o = json_tokener_parse(text);
+	free(text);
+	if (!json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		cli_rused_complain("fabric", -EPROTO);
+		return NULL;
+	}
+	return o;
+}
+
+struct json_object *cli_fabric_ask(struct ipc_conn *c, const char *words, size_t len)
+{
+	struct json_object *o = cli_fabric_try(c, words, len), *error;
+
+	if (json_object_object_get_ex(o, "error", &error))
+		fprintf(stderr, "ruse fabric: %s\n", json_object_get_string(error));
+	return o;
 }
 
 /* Sends a command and prints the response. Returns the exit status. */
 static int fabric_cmd_call(struct ipc_conn *c, const char *words, size_t len, bool json)
 {
-	size_t size = ANSWER_MAX;
-	char *text = malloc(size + 1);
-	struct json_object *o;
-	int rc;
+	struct json_object *o = cli_fabric_ask(c, words, len);
+	int rc = o ? fabric_cmd_show(o, json) : 1;
 
-	rc = text ? ipc_call(c, IPC_FABRIC, words, len, NULL, 0, text, &size, NULL, NULL) :
-		    -ENOMEM;
-	if (rc) {
-		free(text);
-		return cli_rused_complain("fabric", rc);
-	}
-	text[size] = '\0';
-	o = json_tokener_parse(text);
-	free(text);
-	rc = json_object_is_type(o, json_type_object) ? fabric_cmd_show(o, json) :
-							cli_rused_complain("fabric", -EPROTO);
 	json_object_put(o);
+	return rc;
+}
+
+/* Options of `up` and `down` that this program executes. */
+struct fabric_sm {
+	bool start, kill;
+	const char *host;		/* NULL: the first */
+	char opensm[PATH_MAX];
+};
+
+/* Takes them out of the arguments. The exit status. */
+static int fabric_sm_options(int *argc, char **argv, struct fabric_sm *sm)
+{
+	bool up = *argc > 1 && !strcmp(argv[1], "up"), down = *argc > 1 && !strcmp(argv[1], "down");
+	int n = 0;
+
+	for (int i = 0; i < *argc; i++) {
+		if (up && i > 1 && (!strcmp(argv[i], "--sm") || !strncmp(argv[i], "--sm=", 5))) {
+			sm->start = true;
+			sm->host = argv[i][4] ? argv[i] + 5 : NULL;
+		} else if (down && !strcmp(argv[i], "--kill")) {
+			sm->kill = true;
+		} else {
+			argv[n++] = argv[i];
+		}
+	}
+	*argc = n;
+	if (sm->host && !*sm->host) {
+		fputs("ruse fabric: --sm=: the argument is empty\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (!sm->start || cli_sm_find(sm->opensm))
+		return 0;
+	fputs("ruse fabric: --sm: there is no opensm here; install it "
+	      "(Debian: `apt-get install opensm`)\n", stderr);
+	return 1;
+}
+
+/* `down`: ends subnet managers first, as they could not end in order without their devices. The exit status. */
+static int fabric_cmd_down(struct ipc_conn *c, const char *words, size_t len,
+			   const struct fabric_sm *sm)
+{
+	char *remain = cli_sm_end(c, sm->kill);
+	int rc = fabric_cmd_call(c, words, len, false);
+
+	if (!rc && remain && *remain)
+		fprintf(stderr, "ruse fabric: a subnet manager has lost its device and still runs: %s%s\n", remain,
+			sm->kill ? "" : "; `ruse fabric down --kill` ends subnet managers too");
+	free(remain);
+	return rc;
+}
+
+static int fabric_cmd_up(struct ipc_conn *c, const char *words, size_t len,
+			 const struct fabric_sm *sm)
+{
+	int rc = fabric_cmd_call(c, words, len, false);
+
+	if (rc || !sm->start)
+		return rc;
+	rc = cli_sm_start(c, sm->opensm, sm->host);
+	if (rc == EXIT_USAGE)
+		fabric_cmd_call(c, "down", sizeof("down"), false);
 	return rc;
 }
 
@@ -93,9 +185,11 @@ static bool fabric_words_join(int argc, char **argv, char *words, size_t *len)
 
 int cmd_fabric(int argc, char **argv)
 {
-	static const char *const names[] = { "up", "down", "show", "link", "node", "address", NULL };
+	static const char *const names[] = { "up", "down", "show", "draw", "link", "node", "address", "sm", NULL };
+	char *nodes[] = { argv[0], (char *)"show", (char *)"nodes", NULL };
 	char words[WORDS_MAX], path[PATH_MAX];
-	bool json = false, up;
+	struct fabric_sm sm = { 0 };
+	bool json = false, up, down;
 	struct ipc_conn c;
 	size_t len;
 	int rc;
@@ -104,14 +198,25 @@ int cmd_fabric(int argc, char **argv)
 		fabric_help();
 		return 0;
 	}
-	if (argc == 3 && (!strcmp(argv[1], "show") || !strcmp(argv[1], "address")) &&
-	    !strcmp(argv[2], "--json")) {
+	if (argc > 1 && !strcmp(argv[1], "draw"))
+		return cli_fabric_draw(argc - 1, argv + 1);
+	if ((argc == 3 || argc == 6) && (!strcmp(argv[1], "show") || !strcmp(argv[1], "address")) &&
+	    !strcmp(argv[argc - 1], "--json")) {
 		json = true;
 		argc--;
 	}
 	if (argc > 1 && !cli_check_word("ruse fabric", names, argv[1]))
 		return EXIT_USAGE;
+	rc = fabric_sm_options(&argc, argv, &sm);
+	if (rc)
+		return rc;
 	up = argc > 1 && !strcmp(argv[1], "up");
+	/* The table has no cables. */
+	if (!json && argc == 2 && !strcmp(argv[1], "show")) {
+		argv = nodes;
+		argc = 3;
+	}
+	down = argc == 2 && !strcmp(argv[1], "down");
 	/* rused has another working directory, so it needs an absolute path. */
 	if (up && argc == 3 && argv[2][0] != '-') {
 		if (!realpath(argv[2], path)) {
@@ -132,7 +237,8 @@ int cmd_fabric(int argc, char **argv)
 	}
 	if (rc)
 		return cli_rused_complain("fabric", rc);
-	rc = fabric_cmd_call(&c, words, len, json);
+	rc = up ? fabric_cmd_up(&c, words, len, &sm) : down ? fabric_cmd_down(&c, words, len, &sm) :
+							      fabric_cmd_call(&c, words, len, json);
 	ipc_close(&c);
 	return rc;
 }

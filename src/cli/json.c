@@ -22,11 +22,24 @@ const char *cli_json_string(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
 }
 
+bool cli_json_bool(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) && json_object_get_boolean(v);
+}
+
+void cli_write_json(FILE *f, struct json_object *o)
+{
+	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
+	fprintf(f, "%s\n", json_object_to_json_string_ext(o, flags));
+}
+
 void cli_put_json(struct json_object *o)
 {
-	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	cli_write_json(stdout, o);
 }
 
 void cli_put_absent(bool json, const char *list)

@@ -4,6 +4,7 @@
  * other arguments itself.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -20,10 +21,13 @@ static const struct subcommand {
 	{ "run", "run a program with RDMA", cmd_run },
 	{ "status", "list devices, processes, objects and links", cmd_status },
 	{ "capture", "print packets of running programs, or write them for Wireshark", cmd_capture },
+	{ "shake", "look for what the specification permits and the program does not survive", cmd_shake },
 	{ "explain", "say why something failed, and what to do", cmd_explain },
+	{ "report", "write a page of what runs now", cmd_report },
 	{ "doctor", "check what this machine allows", cmd_doctor },
 	{ "fault", "lose, delay and corrupt packets by rules", cmd_fault },
 	{ "fabric", "simulate an InfiniBand fabric", cmd_fabric },
+	{ "like", "show the adapters that devices can be like", cmd_like },
 	{ "stop", "ask rused to exit", cmd_stop },
 };
 
@@ -57,7 +61,7 @@ static const struct subcommand *cli_find(const char *name)
 	return NULL;
 }
 
-/* `ruse help COMMAND` */
+/* `ruse help COMMAND`, `ruse --help COMMAND` */
 static int cli_help(char *name)
 {
 	const struct subcommand *c = cli_find(name);
@@ -66,24 +70,41 @@ static int cli_help(char *name)
 	return c ? c->fn(2, args) : cli_unknown(name);
 }
 
-int main(int argc, char **argv)
+static bool cli_is_help(const char *word)
 {
-	const struct subcommand *c;
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
 
+static int cli_run(int argc, char **argv)
+{
+	const struct subcommand *c = argc > 1 ? cli_find(argv[1]) : NULL;
+	bool help = argc > 1 && cli_is_help(argv[1]);
+	bool version = argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"));
+	int most = help ? 3 : 2;	/* arguments */
+
+	if (c)
+		return cli_dir_absolute() ? c->fn(argc - 1, argv + 1) : 1;
 	if (argc < 2) {
 		cli_usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (argc > 2 && !strcmp(argv[1], "help") && strcmp(argv[2], "help"))
+	if ((help || version) && argc > most) {
+		fprintf(stderr, "ruse: unexpected argument '%s'\n", argv[most]);
+		return EXIT_USAGE;
+	}
+	if (help && argc > 2 && !cli_is_help(argv[2]))
 		return cli_help(argv[2]);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+	if (help)
 		cli_usage(stdout);
-		return 0;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	else if (version)
 		puts("ruse " RUSE_VERSION);
-		return 0;
-	}
-	c = cli_find(argv[1]);
-	return c ? c->fn(argc - 1, argv + 1) : cli_unknown(argv[1]);
+	else
+		return cli_unknown(argv[1]);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	cli_out_begin();
+	return cli_out_end(cli_run(argc, argv));
 }

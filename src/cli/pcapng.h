@@ -6,6 +6,8 @@
 #define PCAP_MAGIC_US 0xa1b2c3d4u
 #define PCAP_MAGIC_NS 0xa1b23c4du
 #define PCAP_LINK_ETHERNET 1
+#define PCAP_LINK_SLL 113	/* `tcpdump -i any`: in place of the MAC addresses, 14 bytes before the type of the packet */
+#define PCAP_LINK_SLL2 276	/* the same with a header of 20 bytes, which begins with the type */
 
 #define PCAPNG_SHB 0x0a0d0d0au	/* section header block */
 #define PCAPNG_MAGIC 0x1a2b3c4du

@@ -22,15 +22,17 @@
 #include "cli/cli.h"
 
 #define STATUS_MAX (16u << 20)
+#define FAULTS_MAX (1u << 20)
 #define MAX_DEPTH 8	/* deeper tables are not printed */
 
 static void status_help(void)
 {
-	puts("usage: ruse status [--json] [--watch]\n"
+	puts("usage: ruse status [--json | --openmetrics] [--watch]\n"
 	     "Lists the devices of this user and network namespace, the processes with open\n"
 	     "contexts, their objects and links.\n\n"
-	     "  --json     print JSON; \"running\":false if no rused is running\n"
-	     "  --watch    print it again each second, until interrupted\n"
+	     "  --json         print JSON; \"running\":false if no rused is running\n"
+	     "  --openmetrics  print OpenMetrics text, for Prometheus; ruse_up is 0 if no rused is running\n"
+	     "  --watch        print it again each second, until interrupted\n"
 	     "  -h, --help");
 }
 
@@ -265,6 +267,21 @@ static void status_failures(struct json_object *o)
 		       (long long)json_object_get_int64(n));
 }
 
+/* The tables do without what `rdma statistic` and `rdma res` show. */
+static void status_shorten(struct json_object *o)
+{
+	struct json_object *devices, *d;
+
+	if (!json_object_object_get_ex(o, "devices", &devices))
+		return;
+	for (size_t i = 0; i < json_object_array_length(devices); i++) {
+		d = json_object_array_get_idx(devices, i);
+		json_object_object_del(d, "counters");
+		json_object_object_del(d, "traffic");
+		json_object_object_del(d, "qps");
+	}
+}
+
 static int status_show(const char *text, bool json)
 {
 	struct json_object *o = json_tokener_parse(text);
@@ -278,6 +295,7 @@ static int status_show(const char *text, bool json)
 		json_object_object_add(o, "running", json_object_new_boolean(1));
 		cli_put_json(o);
 	} else {
+		status_shorten(o);
 		rc = cli_print_json(o);
 		status_failures(o);
 	}
@@ -287,13 +305,13 @@ static int status_show(const char *text, bool json)
 
 int cli_rused_status(struct ipc_conn *c, char **text)
 {
-	size_t size = STATUS_MAX;
+	struct ipc_msg m = { .type = IPC_STATUS, .room = STATUS_MAX };
 	int rc;
 
-	*text = malloc(size + 1);
-	rc = *text ? ipc_call(c, IPC_STATUS, NULL, 0, NULL, 0, *text, &size, NULL, NULL) : -ENOMEM;
+	m.reply = *text = malloc(STATUS_MAX + 1);
+	rc = *text ? ipc_call(c, &m) : -ENOMEM;
 	if (!rc)
-		(*text)[size] = '\0';
+		(*text)[m.rlen] = '\0';
 	return rc;
 }
 
@@ -326,6 +344,47 @@ static int fetch_and_show(bool json)
 	return rc;
 }
 
+/* The rules of `ruse fault`; NULL: not known. */
+static struct json_object *status_faults(struct ipc_conn *c)
+{
+	struct ipc_msg m = { .type = IPC_FAULT, .req = "list", .len = strlen("list"), .room = FAULTS_MAX };
+	char *text = m.reply = malloc(FAULTS_MAX + 1);
+	struct json_object *o = NULL;
+
+	if (text && !ipc_call(c, &m)) {
+		text[m.rlen] = '\0';
+		o = json_tokener_parse(text);
+	}
+	free(text);
+	return o;
+}
+
+static int status_metrics(void)
+{
+	struct json_object *status = NULL, *faults = NULL;
+	char *text = NULL;
+	struct ipc_conn c;
+	int rc = cli_rused_connect(&c, NULL);
+
+	if (!rc) {
+		rc = cli_rused_status(&c, &text);
+		if (!rc) {
+			status = json_tokener_parse(text);
+			rc = json_object_is_type(status, json_type_object) ? 0 : -EPROTO;
+			faults = status_faults(&c);
+		}
+		ipc_close(&c);
+	}
+	if (!rc || cli_rused_absent(rc)) {
+		cli_write_metrics(stdout, status, faults);
+		rc = 0;
+	}
+	json_object_put(status);
+	json_object_put(faults);
+	free(text);
+	return rc;
+}
+
 bool cli_rused_has_port(void)
 {
 	struct json_object *all, *host, *port;
@@ -343,7 +402,7 @@ bool cli_rused_has_port(void)
 	return open;
 }
 
-char *cli_rused_netdevs(void)
+char *cli_rused_choice(const char *member)
 {
 	struct json_object *all, *host, *spec;
 	char *text, *netdevs = NULL;
@@ -351,7 +410,7 @@ char *cli_rused_netdevs(void)
 	if (!status_fetch(&text)) {
 		all = json_tokener_parse(text);
 		netdevs = json_object_object_get_ex(all, "host", &host) &&
-			  json_object_object_get_ex(host, "netdevs", &spec) ?
+			  json_object_object_get_ex(host, member, &spec) ?
 				  strdup(json_object_get_string(spec)) : strdup("");
 		json_object_put(all);
 	}
@@ -387,11 +446,12 @@ int cmd_status(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "openmetrics", no_argument, NULL, 'm' },
 		{ "watch", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	bool json = false, watch = false;
+	bool json = false, watch = false, metrics = false;
 	int opt, rc;
 
 	argv[0] = (char *)"ruse status";	/* for getopt's messages */
@@ -399,6 +459,9 @@ int cmd_status(int argc, char **argv)
 		switch (opt) {
 		case 'j':
 			json = true;
+			break;
+		case 'm':
+			metrics = true;
 			break;
 		case 'w':
 			watch = true;
@@ -414,10 +477,14 @@ int cmd_status(int argc, char **argv)
 		fprintf(stderr, "ruse status: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
+	if (json && metrics) {
+		fputs("ruse status: --json and --openmetrics exclude each other\n", stderr);
+		return EXIT_USAGE;
+	}
 	do {
-		if (watch && !json && isatty(STDOUT_FILENO))
+		if (watch && !json && !metrics && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[2J", stdout);
-		rc = fetch_and_show(json);
+		rc = metrics ? status_metrics() : fetch_and_show(json);
 		fflush(stdout);
 	} while (!rc && watch && !ferror(stdout) && !sleep(1));
 	return rc ? cli_rused_complain("status", rc) : 0;

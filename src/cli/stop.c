@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,21 +20,14 @@ static void stop_help(void)
 	puts("usage: ruse stop [--now]\n"
 	     "Asks the rused of this user and network namespace to exit when its last client has\n"
 	     "disconnected. The next program that uses RDMA starts a new rused.\n\n"
-	     "  --now      exit at once: established connections continue, commands fail until\n"
-	     "             a new rused has taken over; returns when rused has ended\n"
+	     "  --now      exit at once: established connections continue, open files of rdma_cm\n"
+	     "             and umad fail, the opensm of `ruse fabric up --sm` ends; returns when\n"
+	     "             rused has ended\n"
 	     "  -h, --help");
 }
 
 #define STOP_WAIT 5000	/* ms */
-
-/* The PID of the process at the other end of the connection; 0: it is not visible here. */
-static pid_t stop_peer(const struct ipc_conn *c)
-{
-	struct ucred cr = { 0 };
-	socklen_t len = sizeof(cr);
-
-	return getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) ? 0 : cr.pid;
-}
+#define STOP_SILENT_S 5	/* with --now: a rused that does not answer so long is ended by signals */
 
 /*
  * Connects to rused. *pidfd (NULL: not needed): a pidfd of rused; -1: it is not visible here. The peer
@@ -42,16 +35,16 @@ static pid_t stop_peer(const struct ipc_conn *c)
  */
 static int stop_connect(struct ipc_conn *c, uint32_t *pid, int *pidfd)
 {
-	int rc = cli_rused_connect(c, pid);
+	int rc = cli_rused_connect_within(c, pid, pidfd ? STOP_SILENT_S : 0);
 
 	if (rc || !pidfd)
 		return rc;
-	if (stop_peer(c) != (pid_t)*pid) {
+	if (c->other_pid != (int)*pid) {
 		ipc_close(c);
-		rc = cli_rused_connect(c, pid);
+		rc = cli_rused_connect_within(c, pid, STOP_SILENT_S);
 	}
-	if (!rc && stop_peer(c) > 0)
-		*pidfd = (int)syscall(SYS_pidfd_open, stop_peer(c), 0);
+	if (!rc && c->other_pid > 0)
+		*pidfd = (int)syscall(SYS_pidfd_open, c->other_pid, 0);
 	return rc;
 }
 
@@ -116,6 +109,36 @@ static int stop_other(struct ipc_conn *c)
 	return 0;
 }
 
+bool cli_rused_kill(int pid)
+{
+	static const int signals[] = { SIGTERM, SIGKILL };
+	struct pollfd p = { .fd = stop_rused_pidfd(pid), .events = POLLIN };
+	bool ended = false;
+
+	if (p.fd < 0) {
+		fprintf(stderr, "ruse: rused does not answer, and is not visible here; end it by hand\n");
+		return false;
+	}
+	for (size_t i = 0; !ended && i < ARRAY_SIZE(signals); i++) {
+		syscall(SYS_pidfd_send_signal, p.fd, signals[i], NULL, 0);
+		syscall(SYS_pidfd_send_signal, p.fd, SIGCONT, NULL, 0);
+		ended = poll(&p, 1, STOP_WAIT) > 0;
+	}
+	close(p.fd);
+	if (!ended)
+		fprintf(stderr, "ruse: rused (pid %d) still runs after SIGKILL\n", pid);
+	return ended;
+}
+
+/* As it is stopped, or waits for something that does not come. Exit status. */
+static int stop_silent(int pid)
+{
+	if (!cli_rused_kill(pid))
+		return 1;
+	printf("rused (pid %d) did not answer and was ended by a signal\n", pid);
+	return 0;
+}
+
 int cmd_stop(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -152,8 +175,14 @@ int cmd_stop(int argc, char **argv)
 	}
 	if (rc == -EPROTONOSUPPORT && req.now)
 		return stop_other(&c);
+	if (!rc && req.now)	/* before rused, as it could not end in order without its device */
+		free(cli_sm_end(&c, false));
+	if (!rc && c.failed)
+		rc = -ETIMEDOUT;
 	if (!rc)
-		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
+		rc = ipc_call(&c, &(struct ipc_msg){ IPC_REQ(IPC_SHUTDOWN, &req) });
+	if (rc == -ETIMEDOUT && req.now)
+		return stop_silent(c.other_pid);
 	/* With --now rused may exit before it answers. */
 	if (rc && !(req.now && rc == -EPIPE))
 		return cli_rused_complain("stop", rc);

@@ -28,13 +28,13 @@ static const char *stuck_string(struct json_object *o, const char *key)
 /* Of IPC_STUCK. NULL: it failed with *rc. */
 static struct json_object *stuck_ask(struct ipc_conn *c, char *text, int *rc)
 {
-	size_t size = STUCK_ROOM;
+	struct ipc_msg m = { .type = IPC_STUCK, .reply = text, .room = STUCK_ROOM };
 	struct json_object *o;
 
-	*rc = ipc_call(c, IPC_STUCK, NULL, 0, NULL, 0, text, &size, NULL, NULL);
+	*rc = ipc_call(c, &m);
 	if (*rc)
 		return NULL;
-	text[size] = '\0';
+	text[m.rlen] = '\0';
 	o = json_tokener_parse(text);
 	if (!o)
 		*rc = -EPROTO;
@@ -88,6 +88,8 @@ static void stuck_print_what(struct json_object *w)
 	if (json_object_object_get_ex(w, "qpn", &v))
 		printf("  %s QP 0x%06llx %s", stuck_string(w, "device"),
 		       (unsigned long long)json_object_get_uint64(v), stuck_string(w, "part"));
+	else if (json_object_object_get_ex(w, "thread", &v))
+		printf("  thread %llu", (unsigned long long)json_object_get_uint64(v));
 	else if (json_object_object_get_ex(w, "cm_id", &v))
 		printf("  rdma_cm id %llu", (unsigned long long)json_object_get_uint64(v));
 	else if (!strcmp(stuck_string(w, "part"), "MAD"))
@@ -98,6 +100,24 @@ static void stuck_print_what(struct json_object *w)
 		printf(", work request %llu", (unsigned long long)json_object_get_uint64(v));
 }
 
+static void stuck_print_beside(struct json_object *w)
+{
+	struct json_object *fs, *f;
+	uint64_t count;
+
+	if (!json_object_object_get_ex(w, "failures", &fs))
+		return;
+	for (size_t i = 0; i < json_object_array_length(fs); i++) {
+		f = json_object_array_get_idx(fs, i);
+		count = cli_json_u64(f, "count");
+		printf("    QP 0x%06llx of pid %llu", (unsigned long long)cli_json_u64(f, "qpn"),
+		       (unsigned long long)cli_json_u64(f, "pid"));
+		if (count > 1)
+			printf(", %llu times", (unsigned long long)count);
+		printf(": %s: %s\n", stuck_string(f, "id"), stuck_string(f, "text"));
+	}
+}
+
 static void stuck_print(struct json_object *w)
 {
 	uint64_t ns = cli_json_u64(w, "waited_ns");
@@ -105,8 +125,60 @@ static void stuck_print(struct json_object *w)
 	stuck_print_what(w);
 	printf(", waits for %llu.%llu s%s\n    %s: %s\n    %s\n", (unsigned long long)(ns / NS_S),
 	       (unsigned long long)(ns % NS_S / (100 * NS_MS)),
-	       json_object_object_get_ex(w, "qpn", NULL) ? " or longer" : "",
+	       json_object_object_get_ex(w, "qpn", NULL) ||
+			       json_object_object_get_ex(w, "thread", NULL) ? " or longer" : "",
 	       stuck_string(w, "id"), stuck_string(w, "text"), stuck_string(w, "remedy"));
+	cli_put_causes(stdout, w, "    ", "\n");
+	stuck_print_beside(w);
+}
+
+/* Adds to a wait the failures of its QP and of the peer's QP, which may be its cause. */
+static void stuck_add_beside(struct json_object *w, struct json_object *failed)
+{
+	uint64_t qpn = cli_json_u64(w, "qpn"), peer = cli_json_u64(w, "peer_qpn");
+	struct json_object *found = json_object_new_array(), *p, *f, *fs;
+
+	for (size_t i = 0; i < json_object_array_length(failed); i++) {
+		p = json_object_array_get_idx(failed, i);
+		if (!json_object_object_get_ex(p, "failures", &fs))
+			continue;
+		for (size_t k = 0; k < json_object_array_length(fs); k++) {
+			uint64_t of;
+
+			f = json_object_array_get_idx(fs, k);
+			of = cli_json_u64(f, "qpn");
+			if (!of || (of != qpn && of != peer))
+				continue;
+			json_object_object_add(f, "pid",
+					       json_object_new_uint64(cli_json_u64(p, "pid")));
+			json_object_array_add(found, json_object_get(f));
+		}
+	}
+	json_object_object_add(w, "failures", found);
+}
+
+static void stuck_add_failures(struct ipc_conn *c, char *text, struct json_object *ps)
+{
+	struct ipc_msg m = { .type = IPC_EXPLAIN, .reply = text, .room = STUCK_ROOM };
+	struct json_object *o, *failed, *ws, *w;
+
+	if (ipc_call(c, &m))
+		return;
+	text[m.rlen] = '\0';
+	o = json_tokener_parse(text);
+	if (!json_object_object_get_ex(o, "processes", &failed) ||
+	    !json_object_is_type(failed, json_type_array))
+		failed = NULL;
+	for (size_t i = 0; failed && i < json_object_array_length(ps); i++) {
+		if (!json_object_object_get_ex(json_object_array_get_idx(ps, i), "waits", &ws))
+			continue;
+		for (size_t k = 0; k < json_object_array_length(ws); k++) {
+			w = json_object_array_get_idx(ws, k);
+			if (json_object_object_get_ex(w, "qpn", NULL))
+				stuck_add_beside(w, failed);
+		}
+	}
+	json_object_put(o);
 }
 
 static const char *stuck_state_name(const char *state)
@@ -163,76 +235,122 @@ static size_t stuck_filter(struct json_object *ps, uint32_t first, uint64_t pid)
 	return left;
 }
 
-static void stuck_print_process(struct json_object *p, uint32_t first)
+static bool stuck_answers(struct json_object *p)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(p, "answers", &v) && json_object_get_boolean(v);
+}
+
+static void stuck_print_process(struct json_object *p)
 {
 	struct json_object *ws;
 	size_t n = json_object_object_get_ex(p, "waits", &ws) ? json_object_array_length(ws) : 0;
 
-	if (!n && stuck_answered(p, first))
+	if (!n && stuck_answers(p))
 		return;
 	printf("%s (pid %llu)\n", stuck_string(p, "comm"),
 	       (unsigned long long)cli_json_u64(p, "pid"));
-	if (!stuck_answered(p, first))
+	if (!stuck_answers(p))
 		printf("  does not answer: %s\n", stuck_state_name(stuck_string(p, "state")));
 	for (size_t k = 0; k < n; k++)
 		stuck_print(json_object_array_get_idx(ws, k));
 }
 
-static int stuck_show(struct json_object *o, uint32_t first, uint64_t pid, bool json)
+void cli_print_stuck(FILE *f, struct json_object *o)
 {
 	struct json_object *ps = stuck_processes(o);
-	size_t left;
+	FILE *out = stdout;
 
-	if (!ps)
-		return -EPROTO;
-	left = stuck_filter(ps, first, pid);
-	if (json)
-		cli_put_json(o);
-	else if (!left)
-		puts("nothing waits");
-	for (size_t i = 0; !json && i < json_object_array_length(ps); i++)
-		stuck_print_process(json_object_array_get_idx(ps, i), first);
-	return 0;
+	stdout = f;
+	for (size_t i = 0; ps && i < json_object_array_length(ps); i++)
+		stuck_print_process(json_object_array_get_idx(ps, i));
+	stdout = out;
 }
 
-static int stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid, bool json)
+/* Is there such a process? 0: each will do. */
+static bool stuck_knows(struct json_object *o, uint64_t pid)
+{
+	struct json_object *ps = stuck_processes(o);
+
+	for (size_t i = 0; ps && i < json_object_array_length(ps); i++)
+		if (stuck_wanted(json_object_array_get_idx(ps, i), pid))
+			return true;
+	return !pid;
+}
+
+/* Asks all processes until they have answered. NULL: *rc says why. *first: the first question. */
+static struct json_object *stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid,
+				       uint32_t *first, int *rc)
 {
 	const struct timespec pause = { .tv_nsec = STUCK_PAUSE };
-	struct json_object *o;
-	uint32_t first;
-	int rc;
+	struct json_object *o = stuck_ask(c, text, rc);
 
-	o = stuck_ask(c, text, &rc);
 	if (!o)
-		return rc;
-	first = (uint32_t)cli_json_u64(o, "asked");
+		return NULL;
+	if (!stuck_knows(o, pid)) {
+		json_object_put(o);
+		*rc = -ESRCH;
+		return NULL;
+	}
+	*first = (uint32_t)cli_json_u64(o, "asked");
 	for (int i = 0; i < STUCK_ROUNDS; i++) {
 		json_object_put(o);
 		nanosleep(&pause, NULL);
-		o = stuck_ask(c, text, &rc);
-		if (!o)
-			return rc;
-		if (stuck_all_answered(o, first, pid))
+		o = stuck_ask(c, text, rc);
+		if (!o || stuck_all_answered(o, *first, pid))
 			break;
 	}
-	rc = stuck_show(o, first, pid, json);
-	json_object_put(o);
-	return rc;
+	return o;
+}
+
+struct json_object *cli_stuck(uint64_t pid, size_t *left, int *rc)
+{
+	char *text = malloc(STUCK_ROOM + 1);
+	struct json_object *o = NULL;
+	struct ipc_conn c;
+	uint32_t first;
+
+	*rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
+	if (!*rc) {
+		o = stuck_fetch(&c, text, pid, &first, rc);
+		if (o && !stuck_processes(o)) {
+			json_object_put(o);
+			o = NULL;
+			*rc = -EPROTO;
+		}
+		if (o) {
+			*left = stuck_filter(stuck_processes(o), first, pid);
+			stuck_add_failures(&c, text, stuck_processes(o));
+		}
+		ipc_close(&c);
+	}
+	free(text);
+	return o;
 }
 
 int explain_stuck(uint64_t pid, bool json)
 {
-	char *text = malloc(STUCK_ROOM + 1);
-	struct ipc_conn c;
-	int rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
+	size_t left;
+	int rc;
+	struct json_object *o = cli_stuck(pid, &left, &rc);
 
-	if (!rc) {
-		rc = stuck_fetch(&c, text, pid, json);
-		ipc_close(&c);
-	} else if (cli_rused_absent(rc)) {
+	if (o && json)
+		cli_put_json(o);
+	else if (o && !left)
+		puts("nothing waits");
+	if (o && !json) {
+		cli_print_stuck(stdout, o);
+		cli_print_rules();
+	}
+	json_object_put(o);
+	if (cli_rused_absent(rc)) {
 		cli_put_absent(json, "processes");
 		rc = 0;
 	}
-	free(text);
-	return rc ? cli_rused_complain("explain", rc) : 0;
+	if (rc != -ESRCH)
+		return rc ? cli_rused_complain("explain", rc) : 0;
+	fprintf(stderr, "ruse explain: no process %llu is known that runs and uses RDMA\n",
+		(unsigned long long)pid);
+	return 1;
 }

@@ -4,21 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "cli/cli.h"
-
-#define WORD_NEAR 2	/* characters that may be wrong, missing or too many in a word that was meant */
-
-/* Number of characters between the beginning and the end that two words have in common: 1 for a wrong or missing one. */
-static size_t word_distance(const char *a, const char *b)
-{
-	size_t n = strlen(a), m = strlen(b), head = 0, tail = 0;
-
-	while (a[head] && a[head] == b[head])
-		head++;
-	while (tail + head < min(n, m) && a[n - tail - 1] == b[m - tail - 1])
-		tail++;
-	return max(n, m) - head - tail;
-}
+#include "cli/gate_shake.h"
 
 bool cli_check_word(const char *cmd, const char *const *words, const char *word)
 {
@@ -27,7 +15,7 @@ bool cli_check_word(const char *cmd, const char *const *words, const char *word)
 	for (; *words; words++) {
 		if (!strcmp(word, *words))
 			return true;
-		if (strlen(*words) > WORD_NEAR + 1 && word_distance(word, *words) <= WORD_NEAR)
+		if (words_near(word, *words))
 			like = *words;
 	}
 	if (like)
@@ -50,4 +38,29 @@ int cli_answer_status(struct json_object *o)
 {
 	return !json_object_object_get_ex(o, "error", NULL) ? 0 :
 	       json_object_object_get_ex(o, "usage", NULL) ? EXIT_USAGE : 1;
+}
+
+void cli_put_word(FILE *f, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@=+,%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, f);
+		return;
+	}
+	fputc('\'', f);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", f);
+		else
+			fputc(*word, f);
+	fputc('\'', f);
+}
+
+void cli_put_words(FILE *f, char *const *argv)
+{
+	for (; *argv; argv++) {
+		fputc(' ', f);
+		cli_put_word(f, *argv);
+	}
 }

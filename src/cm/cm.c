@@ -23,8 +23,6 @@ struct cm *cm_create(const struct cm_ops *ops, void *ctx, uint32_t seed)
 	cm->next_service_id = CM_ASSIGN_SERVICE_ID;
 	timer_heap_init(&cm->timers);
 	list_init(&cm->ids);
-	list_init(&cm->listeners);
-	list_init(&cm->masked);
 	list_init(&cm->establish);
 	list_init(&cm->timewait);
 	cm_hash_init(&cm->local, seed);
@@ -49,11 +47,6 @@ void cm_free(struct cm *cm)
 	cm_hash_fini(&cm->service);
 	timer_heap_fini(&cm->timers);
 	free(cm);
-}
-
-uint32_t cm_count(const struct cm *cm)
-{
-	return cm->count;
 }
 
 void cm_remove_device(struct cm *cm, struct cm_device *dev)
@@ -141,6 +134,11 @@ void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_
 	i = rx.hdr.attr - CM_ATTR_REQ;
 	from->dev->counters[CM_RECV][i]++;
 	handlers[i](&rx);
+}
+
+struct timer_heap *cm_timers(struct cm *cm)
+{
+	return &cm->timers;
 }
 
 void cm_timer(struct cm *cm, ns_t now)

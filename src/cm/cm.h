@@ -19,10 +19,13 @@
 
 struct cm;
 
+#define CM_NO_ANSWER 1	/* result of cm_ops.send() */
 struct cm_ops {
 	/*
 	 * Sends a MAD from QP1 to QP1. 0, or -errno if it could not be sent. The MAD may
-	 * be lost. Must not call the CM; a MAD to an id of the same host must be queued.
+	 * be lost. CM_NO_ANSWER: it is lost, and it is known that no answer will come: the CM does not
+	 * repeat it. Only of REQ, REP, DREQ and SIDR_REQ. Must not call the CM, apart from
+	 * cm_mad_id(); a MAD to an id of the same host must be queued.
 	 */
 	int (*send)(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN]);
 	/*
@@ -54,6 +57,10 @@ struct cm_id {
 	enum ib_cm_state state;
 	enum ib_cm_lap_state lap_state;
 	uint32_t local_id, remote_id;	/* communication ids; remote 0: not known yet */
+	struct cm_fault {
+		uint32_t rule, action;	/* rule of `ruse fault` that has acted on its messages last; 0: none */
+		uint32_t n;		/* messages on which rules have acted */
+	} fault;			/* of the user, for texts */
 };
 
 #define CM_SERVICE_ID_AGN_MASK 0xff00000000000000ull
@@ -76,12 +83,18 @@ void cm_remove_device(struct cm *cm, struct cm_device *dev);
  * anything but a CM message is dropped.
  */
 void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_LEN], ns_t now);
+/* The id that has sent this message, or, sent false, to which it was sent; NULL: none, as of a REQ that was received. */
+struct cm_id *cm_mad_id(struct cm *cm, const uint8_t mad[CM_MAD_LEN], bool sent);
+/* The service id of a message, also of one that does not contain it, from its id (which may be NULL). 0: not known. */
+uint64_t cm_mad_service(const uint8_t mad[CM_MAD_LEN], const struct cm_id *id);
+/* Makes the answer of a CM that refuses a REQ for this reason, or a SIDR_REQ with this status (enum ib_cm_sidr_status). */
+void cm_mad_refuse(const uint8_t mad[CM_MAD_LEN], uint32_t reason, uint8_t answer[CM_MAD_LEN]);
 /* Repeats messages and ends timewaits that are due; delivers events of cm_notify(). */
 void cm_timer(struct cm *cm, ns_t now);
 /* Time at which to call cm_timer(); NS_NEVER: none. Ask again after each call of the CM. */
 ns_t cm_next(const struct cm *cm);
-/* Number of ids plus number of connections in timewait. */
-uint32_t cm_count(const struct cm *cm);
+/* The timers that cm_timer() runs, for those of the CM's user. */
+struct timer_heap *cm_timers(struct cm *cm);
 
 /* dev is not NULL. Returns NULL without memory. The caller destroys the id. */
 struct cm_id *cm_create_id(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx);
@@ -89,16 +102,9 @@ struct cm_id *cm_create_id(struct cm *cm, struct cm_device *dev, cm_handler hand
 void cm_destroy_id(struct cm_id *id, ns_t now);
 
 /*
- * Listens on the id's device for REQ and SIDR_REQ with (service id & mask) == service_id;
- * mask ~0: one service id. CM_ASSIGN_SERVICE_ID assigns an unused one. -EBUSY: another
- * listener has a service id in common.
- */
-int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask);
-/*
- * Creates a listener for one service id, or shares the existing one if it has the same handler
- * and ctx. Each caller destroys *id once. -EINVAL: a listener with another handler or ctx has the
- * service id (as in the kernel, although cm_listen() returns -EBUSY then), or it is in the range
- * that is reserved for assigned ones; -ENOMEM.
+ * Creates a listener for REQ and SIDR_REQ with a service id on a device, or shares the existing one if it has the same
+ * handler and ctx. CM_ASSIGN_SERVICE_ID assigns an unused one. Each caller destroys *id once. -EINVAL: a listener with
+ * another handler or ctx has the service id, or it is in the range that is reserved for assigned ones; -ENOMEM.
  */
 int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
 		     uint64_t service_id, struct cm_id **id);
@@ -125,12 +131,6 @@ int cm_send_rej(struct cm_id *id, enum ib_cm_rej_reason reason, const void *ari,
 		const void *data, uint8_t len, ns_t now);
 /* service_timeout: 5 bits (4.096 us * 2^n), and CM_MRA_FLAG_DELAY. Private data up to 222 bytes. */
 int cm_send_mra(struct cm_id *id, uint8_t service_timeout, const void *data, uint8_t len, ns_t now);
-/* Private data up to 168 bytes. -EINVAL on RoCE, which has no alternate paths. */
-int cm_send_lap(struct cm_id *id, const struct cm_path *alt, const void *data, uint8_t len,
-		ns_t now);
-/* info up to 72 bytes, private data up to 148. */
-int cm_send_apr(struct cm_id *id, enum ib_cm_apr_status status, const void *info,
-		uint8_t info_len, const void *data, uint8_t len, ns_t now);
 /*
  * The consumer tells the CM of an event of its QP: COMM_EST or PATH_MIG (enum ib_event_type).
  * -EISCONN: COMM_EST in state ESTABLISHED; -ENODEV: COMM_EST, and the device has been removed.

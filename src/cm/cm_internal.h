@@ -14,8 +14,6 @@ struct cm {
 	void *ctx;
 	struct timer_heap timers;
 	struct list_head ids;		/* all ids, linked by cm_priv.all */
-	struct list_head listeners;	/* listeners for one service id, linked by cm_priv.listen */
-	struct list_head masked;	/* the few listeners with a mask, for several service ids, linked by cm_priv.listen */
 	struct list_head establish;	/* ids with an undelivered USER_ESTABLISHED event, linked by cm_priv.establish */
 	struct list_head timewait;	/* connections in timewait, linked by cm_timewait.list */
 	struct cm_hash local;		/* ids by local_id, linked by cm_priv.local */
@@ -61,13 +59,12 @@ struct cm_vector {
 
 struct cm_priv {
 	struct cm_id id;
-	struct list_head all, listen, establish;
+	struct list_head all, establish;
 	struct cm_node local, sidr, service;
 	bool visible;			/* cm_find() finds it for received MADs */
 	bool dead;			/* destroyed while its handler runs; freed afterwards */
 	uint32_t refs;			/* running calls of its handler */
 	uint32_t sharecount;		/* owners of a listener */
-	uint64_t service_mask;
 	struct cm_timewait *tw;
 	struct cm_vector av, alt;
 	uint16_t dlid_datapath;

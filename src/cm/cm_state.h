@@ -89,9 +89,6 @@ enum ib_cm_sidr_status {
 	IB_SIDR_UNSUPPORTED_VERSION
 };
 
-const char *cm_state_name(enum ib_cm_state s);
 const char *cm_event_name(enum ib_cm_event_type e);
-/* The kernel's text for a reason, as "stale conn"; unknown: "unrecognized reason". */
-const char *cm_reject_msg(int reason);
 
 #endif

@@ -167,6 +167,24 @@ void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_r
 	put_data(mad + CM_OFF_REJ_PRIVATE_DATA, data, len);
 }
 
+void cm_mad_refuse(const uint8_t mad[CM_MAD_LEN], uint32_t reason, uint8_t answer[CM_MAD_LEN])
+{
+	struct cm_hdr h = { 0 };
+
+	cm_msg_hdr(mad, &h);
+	if (h.attr == CM_ATTR_SIDR_REQ) {
+		format_init(answer, CM_ATTR_SIDR_REP, h.tid, 0);
+		cm_set(answer, CM_SIDR_REP_REQUESTID, cm_get(mad, CM_SIDR_REQ_REQUESTID));
+		cm_set(answer, CM_SIDR_REP_STATUS, reason);
+		cm_set(answer, CM_SIDR_REP_SERVICEID, cm_get(mad, CM_SIDR_REQ_SERVICEID));
+		return;
+	}
+	format_init(answer, CM_ATTR_REJ, h.tid, 0);
+	cm_set(answer, CM_REJ_REMOTE_COMM_ID, cm_get(mad, CM_REQ_LOCAL_COMM_ID));
+	cm_set(answer, CM_REJ_MESSAGE_REJECTED, CM_MSG_RESPONSE_REQ);
+	cm_set(answer, CM_REJ_REASON, reason);
+}
+
 void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_msg_response what)
 {
 	uint8_t mad[CM_MAD_LEN];

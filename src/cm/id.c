@@ -35,6 +35,37 @@ struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id)
 	return p && p->visible && p->id.remote_id == remote_id ? p : NULL;
 }
 
+struct cm_id *cm_mad_id(struct cm *cm, const uint8_t mad[CM_MAD_LEN], bool sent)
+{
+	struct cm_hdr h;
+	struct cm_priv *p;
+
+	if (!cm_msg_hdr(mad, &h))
+		return NULL;
+	/* Both ids have the same offsets in all messages. A REQ and both SIDR messages have only that of their sender. */
+	if (h.attr == CM_ATTR_SIDR_REP ? sent :
+	    !sent && (h.attr == CM_ATTR_REQ || h.attr == CM_ATTR_SIDR_REQ))
+		return NULL;
+	p = find_local(cm, (uint32_t)cm_get(mad, sent || h.attr == CM_ATTR_SIDR_REP ?
+						 CM_REJ_LOCAL_COMM_ID : CM_REJ_REMOTE_COMM_ID));
+	return p ? &p->id : NULL;
+}
+
+uint64_t cm_mad_service(const uint8_t mad[CM_MAD_LEN], const struct cm_id *id)
+{
+	struct cm_hdr h;
+
+	if (!cm_msg_hdr(mad, &h))
+		return 0;
+	if (h.attr == CM_ATTR_REQ)
+		return cm_get(mad, CM_REQ_SERVICE_ID);
+	if (h.attr == CM_ATTR_SIDR_REQ)
+		return cm_get(mad, CM_SIDR_REQ_SERVICEID);
+	if (h.attr == CM_ATTR_SIDR_REP)
+		return cm_get(mad, CM_SIDR_REP_SERVICEID);
+	return id ? id->service_id : 0;
+}
+
 /*
  * Local ids count up and are XORed with a random number, as in the kernel, so that a number is
  * reused late.
@@ -65,7 +96,6 @@ struct cm_priv *cm_new(struct cm *cm, struct cm_device *dev, cm_handler handler,
 	p->id.device = dev;
 	p->id.handler = handler;
 	p->id.context = ctx;
-	list_init(&p->listen);
 	list_init(&p->establish);
 	list_add_tail(&p->all, &cm->ids);
 	set_local_id(p);
@@ -107,7 +137,6 @@ static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, n
 	if (row->what & CM_UNLISTEN) {
 		if (--p->sharecount)
 			return false;
-		list_del(&p->listen);
 		cm_hash_del(&p->id.cm->service, &p->service);
 	}
 	if (row->what & CM_SAY_REJ_TIMEOUT)
@@ -217,45 +246,16 @@ struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t se
 		if (p->id.device == dev && p->id.service_id == service_id)
 			return p;
 	}
-	list_for_each_entry(p, &cm->masked, listen)
-		if (p->id.device == dev && (service_id & p->service_mask) == p->id.service_id)
-			return p;
 	return NULL;
 }
 
-/* A listener of the list that has a service id in common with p; NULL: none. */
-static struct cm_priv *find_common(const struct cm_priv *p, struct list_head *list)
+static int init_listen(struct cm_priv *p, uint64_t service_id)
 {
-	struct cm_priv *q;
-
-	list_for_each_entry(q, list, listen)
-		if (q->id.device == p->id.device &&
-		    (q->id.service_id & p->service_mask) == (p->id.service_id & q->service_mask))
-			return q;
-	return NULL;
-}
-
-static struct cm_priv *find_overlap(const struct cm_priv *p)
-{
-	struct cm_priv *q;
-
-	if (p->service_mask == ~0ull)
-		return cm_find_listen(p->id.cm, p->id.device, p->id.service_id);
-	q = find_common(p, &p->id.cm->listeners);
-	return q ? q : find_common(p, &p->id.cm->masked);
-}
-
-static int init_listen(struct cm_priv *p, uint64_t service_id, uint64_t mask)
-{
-	if ((service_id & CM_SERVICE_ID_AGN_MASK) == CM_ASSIGN_SERVICE_ID &&
-	    service_id != CM_ASSIGN_SERVICE_ID)
+	if (service_id == CM_ASSIGN_SERVICE_ID)
+		service_id = p->id.cm->next_service_id++;
+	else if ((service_id & CM_SERVICE_ID_AGN_MASK) == CM_ASSIGN_SERVICE_ID)
 		return -EINVAL;
-	p->service_mask = mask;
-	p->id.service_id = service_id & mask;
-	if (service_id == CM_ASSIGN_SERVICE_ID) {
-		p->service_mask = ~0ull;
-		p->id.service_id = p->id.cm->next_service_id++;
-	}
+	p->id.service_id = service_id;
 	return 0;
 }
 
@@ -264,30 +264,8 @@ static void start_listen(struct cm_priv *p)
 	struct cm *cm = p->id.cm;
 
 	p->sharecount = 1;
-	if (p->service_mask == ~0ull) {
-		list_add_tail(&p->listen, &cm->listeners);
-		cm_hash_add(&cm->service, &p->service,
-			    hash_service(cm, p->id.device, p->id.service_id));
-	} else {
-		list_add_tail(&p->listen, &cm->masked);
-	}
+	cm_hash_add(&cm->service, &p->service, hash_service(cm, p->id.device, p->id.service_id));
 	p->id.state = IB_CM_LISTEN;
-}
-
-int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask)
-{
-	struct cm_priv *p = cm_priv(id);
-	int ret;
-
-	if (!cm_row(CM_IN_LISTEN, id->state, id->lap_state))
-		return -EINVAL;
-	ret = init_listen(p, service_id, mask);
-	if (ret)
-		return ret;
-	if (find_overlap(p))
-		return -EBUSY;
-	start_listen(p);
-	return 0;
 }
 
 int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
@@ -298,9 +276,9 @@ int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, v
 
 	if (!p)
 		return -ENOMEM;
-	ret = init_listen(p, service_id, ~0ull);
-	q = ret ? NULL : find_overlap(p);
-	if (q && (q->id.handler != handler || q->id.context != ctx || q->service_mask != ~0ull))
+	ret = init_listen(p, service_id);
+	q = ret ? NULL : cm_find_listen(cm, dev, p->id.service_id);
+	if (q && (q->id.handler != handler || q->id.context != ctx))
 		ret = -EINVAL;
 	if (ret || q) {
 		cm_destroy(p, 0, 0);

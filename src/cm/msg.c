@@ -97,15 +97,18 @@ int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_st
 	m->state = state;
 	memcpy(m->mad, mad, CM_MAD_LEN);
 	ret = send_mad(p->id.cm, &m->av, mad);
-	if (ret) {
+	if (ret < 0) {
 		free(m);
 		return ret;
 	}
+	if (ret)
+		m->retries = 0;
 	free(p->msg);
 	p->msg = m;
 	p->since = now;
 	/* A message with timeout 0 is never repeated. */
-	timer_set(&p->id.cm->timers, &p->timer, m->timeout ? now + m->timeout : NS_NEVER - 1);
+	timer_set(&p->id.cm->timers, &p->timer,
+		  ret ? now : m->timeout ? now + m->timeout : NS_NEVER - 1);
 	return 0;
 }
 
@@ -147,6 +150,7 @@ void cm_msg_timer(struct timer *t, ns_t now)
 {
 	struct cm_priv *p = container_of(t, struct cm_priv, timer);
 	struct cm_out *m = p->msg;
+	int ret;
 
 	if (BUG_ON(!m))
 		return;
@@ -157,8 +161,13 @@ void cm_msg_timer(struct timer *t, ns_t now)
 	m->retries--;
 	timer_set(&p->id.cm->timers, &p->timer, now + m->timeout);
 	/* A failure to send is treated as a lost message. */
-	if (!send_mad(p->id.cm, &m->av, m->mad))
+	ret = send_mad(p->id.cm, &m->av, m->mad);
+	if (!ret)
 		++*msg_counter(m->av.dev, CM_XMIT_RETRIES, m->mad);
+	if (ret != CM_NO_ANSWER)
+		return;
+	m->retries = 0;
+	timer_set(&p->id.cm->timers, &p->timer, now);
 }
 
 void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN])

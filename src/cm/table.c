@@ -39,7 +39,7 @@
 #define CONNECTED (REP_WAITS | S(DREQ_SENT) | S(ESTABLISHED))
 #define LAP_NONE (L(LAP_UNINIT) | L(LAP_IDLE))
 
-static const struct cm_row rows[] = {
+static const struct cm_row cm_rows[] = {
 	/* columns: input, mask of LAP states, mask of states, new state and LAP state, event, actions */
 	{ IN(REQ), 0, S(MRA_REQ_SENT), STAY, QUIET, CM_DUP | CM_ANSWER_MRA },
 	{ IN(REQ), 0, S(TIMEWAIT), STAY, QUIET, CM_DUP | CM_ANSWER_REJ },
@@ -90,7 +90,6 @@ static const struct cm_row rows[] = {
 	{ IN(COMM_EST_LATER), 0, S(ESTABLISHED), STAY, EV(USER_ESTABLISHED), CM_CANCEL },
 	{ IN(PATH_MIG), LAP_NONE, S(ESTABLISHED), LAP_TO(LAP_IDLE), QUIET, 0 },
 
-	{ IN(LISTEN), 0, S(IDLE), TO(LISTEN), QUIET, 0 },
 	{ IN(SEND_REQ), 0, S(IDLE), TO(REQ_SENT), QUIET, 0 },
 	{ IN(SEND_MRA), 0, S(REQ_RCVD), TO(MRA_REQ_SENT), QUIET, 0 },
 	{ IN(SEND_MRA), 0, S(REP_RCVD), TO(MRA_REP_SENT), QUIET, 0 },
@@ -122,11 +121,11 @@ _Static_assert(IB_CM_STATE_COUNT == 16, "a mask of states has 16 bits");
 
 static size_t first_row(enum cm_in in)
 {
-	static uint8_t known[CM_IN_COUNT];	/* per input: index of its first row in rows[]; 0: row 0, or not searched yet */
+	static uint8_t known[CM_IN_COUNT];	/* per input: index of its first row in cm_rows[]; 0: row 0, or not searched yet */
 	size_t i = known[in];
 
 	if (!i) {
-		while (i < ARRAY_SIZE(rows) && rows[i].in != in)
+		while (i < ARRAY_SIZE(cm_rows) && cm_rows[i].in != in)
 			i++;
 		known[in] = (uint8_t)i;
 	}
@@ -135,8 +134,8 @@ static size_t first_row(enum cm_in in)
 
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap)
 {
-	for (size_t i = first_row(in); i < ARRAY_SIZE(rows) && rows[i].in == in; i++)
-		if (rows[i].from >> state & 1 && (!rows[i].lap || rows[i].lap >> lap & 1))
-			return &rows[i];
+	for (size_t i = first_row(in); i < ARRAY_SIZE(cm_rows) && cm_rows[i].in == in; i++)
+		if (cm_rows[i].from >> state & 1 && (!cm_rows[i].lap || cm_rows[i].lap >> lap & 1))
+			return &cm_rows[i];
 	return NULL;
 }

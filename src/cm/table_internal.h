@@ -26,7 +26,6 @@ enum cm_in {
 	CM_IN_COMM_EST_LATER,	/* deliver USER_ESTABLISHED, after the consumer's call of cm_notify(COMM_EST) has returned */
 	CM_IN_COMM_EST,
 	CM_IN_PATH_MIG,
-	CM_IN_LISTEN,
 	CM_IN_SEND_REQ,
 	CM_IN_SEND_MRA,
 	CM_IN_SEND_REJ,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include "core/check.h"
 #include "core/objects.h"
 
 static noinline __cold int ah_refuse_index(struct rdev *dev, int err, uint32_t index)
@@ -42,6 +43,8 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 	struct ah *ah;
 	int64_t id;
 
+	if (!err)
+		err = rdev_full(pd->uctx, RDEV_AH, dev->like->max_ah, dev->like->e_ahs);
 	if (err)
 		return err;
 	ah = calloc(1, sizeof(*ah));
@@ -57,12 +60,16 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 	ah->attr = *attr;
 	pd->usecnt++;
 	pd->uctx->nah++;
+	if (unlikely(check_ops))
+		check_ops->ah_created(dev, attr);
 	*out = ah;
 	return 0;
 }
 
 int ah_destroy(struct ah *ah)
 {
+	if (unlikely(check_ops))
+		check_ops->ah_gone(ah->pd->uctx->dev, ah->num);
 	idtable_remove(&ah->pd->uctx->dev->ahs, ah->num);
 	ah->pd->usecnt--;
 	ah->pd->uctx->nah--;

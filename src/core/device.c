@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device: its tables of keys, QPs and address handles, the names of its counters, and the
- * responses of QUERY_DEVICE and QUERY_PORT. The values reported are those of kernel rxe 6.1,
- * with the exceptions in doc/deviations.md; an InfiniBand port reports its PortInfo.
+ * responses of QUERY_DEVICE and QUERY_PORT, from struct like; an InfiniBand port reports its PortInfo.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,27 +12,11 @@
 #include "core/objects.h"
 #include "core/qp.h"
 #include "wire/mtu.h"
+#include "wire/pkey.h"
 
-/* device_cap_flags of kernel rxe 6.1: twelve flags, of which BAD_PKEY_CNTR is the lowest, MEM_WINDOW_TYPE_2B the highest. */
-#define DEV_CAP_FLAGS 0x01223c76u
-/* FLUSH_GLOBAL, FLUSH_PERSISTENT, ATOMIC_WRITE (kernel 6.12). */
-#define DEV_CAP_FLAGS_EX (7ull << 38)
-#define DEV_MAX_OBJ (1 << 20)
 #define DEV_MAX_AH 32767
-#define DEV_MIN_QPN 16
-#define DEV_MIN_SRQN 0x20001
-#define IB_ATOMIC_HCA 1
 #define IB_LINK_LAYER_INFINIBAND 1
 #define IB_LINK_LAYER_ETHERNET 2
-
-/* enum ib_odp_general_cap_bits and ib_odp_transport_cap_bits */
-#define ODP_SUPPORT 1u
-#define ODP_IMPLICIT 2u
-#define ODP_SEND 1u
-#define ODP_RECV 2u
-#define ODP_WRITE 4u
-#define ODP_ALL 0xffu	/* SEND, RECV, WRITE, READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC_WRITE */
-#define ODP_SRQ_RECV 0x20u
 
 /*
  * The first key index is random, so that a key of an earlier process is probably invalid. It
@@ -59,9 +42,6 @@ static const char *const counter_names[CNT_COUNT] = {
 	[CNT_RDMA_RECVS] = "rdma_recvs",
 };
 
-_Static_assert((int)CNT_COUNT <= (int)ARRAY_SIZE(((struct rdev *)0)->own_counter),
-	       "a counter has no room");
-
 const char *rdev_counter_name(enum rdev_counter c)
 {
 	return (unsigned int)c < CNT_COUNT ? counter_names[c] : "?";
@@ -74,9 +54,15 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	dev->ops = ops;
 	dev->host = host;
 	dev->keys = keys;
+	if (!dev->like)
+		dev->like = &like_default;
+	if (!like_valid(dev->like))
+		return -EINVAL;
+	dev->credits_poll = dev->like->credits_poll;
 	dev->blocks = NULL;
 	dev->nblocks = 0;
 	dev->gone = false;
+	dev->pkey[DEV_PKEY_V1] = PKEY_ROCE_V1;
 	memset(dev->own_counter, 0, sizeof(dev->own_counter));
 	dev->counter = dev->own_counter;
 	list_init(&dev->contexts);
@@ -84,6 +70,7 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	idtable_init(&dev->mrs, DEV_MAX_KEY_INDEX + 1);
 	idtable_init(&dev->mws, DEV_MAX_KEY_INDEX + 1);
 	list_init(&dev->mcgs);
+	list_init(&dev->ended);
 
 	/* Allocate the table when the device is opened, to keep that time out of REG_MR. */
 	dev->mrs.next = 1 + (rand_u32() & KEY_START_MASK);
@@ -95,19 +82,16 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	return 0;
 }
 
-void rdev_fini(struct rdev *dev)
+int rdev_full(struct ucontext *uctx, enum rdev_object what, uint64_t max, uint64_t errno_of)
 {
-	uint32_t i;
+	const uint32_t counts[] = { [RDEV_QP] = uctx->nqp, [RDEV_CQ] = uctx->ncq,
+				    [RDEV_SRQ] = uctx->nsrq, [RDEV_PD] = uctx->npd,
+				    [RDEV_AH] = uctx->nah, [RDEV_MW] = uctx->nmw,
+				    [RDEV_MR] = uctx->nmr };
+	uint32_t n = counts[what];
 
-	BUG_ON(!list_empty(&dev->contexts));
-	for (i = 0; i < dev->nblocks; i++)
-		idtable_fini(&dev->blocks[i].qps);
-	free(dev->blocks);
-	dev->blocks = NULL;
-	dev->nblocks = 0;
-	idtable_fini(&dev->mrs);
-	idtable_fini(&dev->mws);
-	idtable_fini(&dev->ahs);
+	return n < max ? 0 :
+			 rdev_refuse(uctx->dev, like_errno(errno_of), DEV_FULL, what, n, max);
 }
 
 struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn)
@@ -122,33 +106,44 @@ struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn)
 
 void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp)
 {
+	const struct like *l = dev->like;
+
 	*resp = (struct ib_uverbs_query_device_resp){
-		.max_mr_size = UINT64_MAX,
-		.page_size_cap = 0xfffff000,
-		.vendor_id = 0xffffff,
-		.max_qp = DEV_MAX_OBJ - DEV_MIN_QPN,
-		.max_qp_wr = DEV_MAX_QP_WR,
-		.device_cap_flags = DEV_CAP_FLAGS,
-		.max_sge = DEV_MAX_SGE,
-		.max_sge_rd = DEV_MAX_SGE,
-		.max_cq = DEV_MAX_OBJ,
-		.max_cqe = DEV_MAX_CQE,
-		.max_mr = DEV_MAX_KEY_INDEX,
-		.max_pd = DEV_MAX_OBJ,
-		.max_qp_rd_atom = DEV_MAX_RD_ATOMIC,
-		.max_res_rd_atom = 0x3f000,
-		.max_qp_init_rd_atom = DEV_MAX_RD_ATOMIC,
-		.atomic_cap = IB_ATOMIC_HCA,
-		.max_mw = DEV_MAX_KEY_INDEX,
-		.max_mcast_grp = 8192,
-		.max_mcast_qp_attach = 56,
-		.max_total_mcast_qp_attach = 8192 * 56,
-		.max_ah = DEV_MAX_AH,
-		.max_srq = DEV_MAX_OBJ - DEV_MIN_SRQN,
-		.max_srq_wr = DEV_MAX_QP_WR,
-		.max_srq_sge = 27,
-		.max_pkeys = 64,
-		.local_ca_ack_delay = 15,
+		.max_mr_size = l->max_mr_size,
+		.page_size_cap = l->page_size_cap,
+		.fw_ver = l->fw_ver,
+		.vendor_id = (uint32_t)l->vendor_id,
+		.vendor_part_id = (uint32_t)l->vendor_part_id,
+		.hw_ver = (uint32_t)l->hw_ver,
+		.max_qp = (uint32_t)l->max_qp,
+		.max_qp_wr = (uint32_t)l->max_qp_wr,
+		.device_cap_flags = (uint32_t)l->device_cap_flags,
+		.max_sge = (uint32_t)l->max_sge,
+		.max_sge_rd = (uint32_t)l->max_sge_rd,
+		.max_cq = (uint32_t)l->max_cq,
+		.max_cqe = (uint32_t)l->max_cqe,
+		.max_mr = (uint32_t)l->max_mr,
+		.max_pd = (uint32_t)l->max_pd,
+		.max_qp_rd_atom = (uint32_t)l->max_qp_rd_atom,
+		.max_ee_rd_atom = (uint32_t)l->max_ee_rd_atom,
+		.max_res_rd_atom = (uint32_t)l->max_res_rd_atom,
+		.max_qp_init_rd_atom = (uint32_t)l->max_qp_init_rd_atom,
+		.max_ee_init_rd_atom = (uint32_t)l->max_ee_init_rd_atom,
+		.atomic_cap = (uint32_t)l->atomic_cap,
+		.max_ee = (uint32_t)l->max_ee,
+		.max_rdd = (uint32_t)l->max_rdd,
+		.max_mw = (uint32_t)l->max_mw,
+		.max_raw_ipv6_qp = (uint32_t)l->max_raw_ipv6_qp,
+		.max_raw_ethy_qp = (uint32_t)l->max_raw_ethy_qp,
+		.max_mcast_grp = (uint32_t)l->max_mcast_grp,
+		.max_mcast_qp_attach = (uint32_t)l->max_mcast_qp_attach,
+		.max_total_mcast_qp_attach = (uint32_t)l->max_total_mcast_qp_attach,
+		.max_ah = (uint32_t)l->max_ah,
+		.max_srq = (uint32_t)l->max_srq,
+		.max_srq_wr = (uint32_t)l->max_srq_wr,
+		.max_srq_sge = (uint32_t)l->max_srq_sge,
+		.max_pkeys = (uint16_t)l->max_pkeys,
+		.local_ca_ack_delay = (uint8_t)l->local_ca_ack_delay,
 		.phys_port_cnt = 1,
 	};
 	memcpy(&resp->node_guid, dev->node_guid, 8);
@@ -159,18 +154,29 @@ void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp
 
 void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp)
 {
+	const struct like *l = dev->like;
+
 	*resp = (struct ib_uverbs_ex_query_device_resp){
 		.response_length = sizeof(*resp),
-		.device_cap_flags_ex = DEV_CAP_FLAGS | DEV_CAP_FLAGS_EX,
-		/* No memory is pinned, so on-demand paging is supported for every operation. */
-		.odp_caps = {
-			.general_caps = ODP_SUPPORT | ODP_IMPLICIT,
-			.per_transport_caps = {
-				.rc_odp_caps = ODP_ALL,
-				.uc_odp_caps = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_SRQ_RECV,
-				.ud_odp_caps = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
-			},
-		},
+		.device_cap_flags_ex = l->device_cap_flags_ex,
+		.odp_caps = { .general_caps = l->odp_general,
+			      .per_transport_caps = { (uint32_t)l->odp_rc, (uint32_t)l->odp_uc,
+						      (uint32_t)l->odp_ud } },
+		.xrc_odp_caps = (uint32_t)l->odp_xrc,
+		.timestamp_mask = l->timestamp_mask,
+		.hca_core_clock = l->hca_core_clock,
+		.rss_caps = { .supported_qpts = (uint32_t)l->rss_qpts,
+			      .max_rwq_indirection_tables = (uint32_t)l->rss_tables,
+			      .max_rwq_indirection_table_size = (uint32_t)l->rss_size },
+		.max_wq_type_rq = (uint32_t)l->max_wq_type_rq,
+		.raw_packet_caps = (uint32_t)l->raw_packet_caps,
+		.tm_caps = { .max_rndv_hdr_size = (uint32_t)l->tm_hdr,
+			     .max_num_tags = (uint32_t)l->tm_tags, .flags = (uint32_t)l->tm_flags,
+			     .max_ops = (uint32_t)l->tm_ops, .max_sge = (uint32_t)l->tm_sge },
+		.cq_moderation_caps = { .max_cq_moderation_count = (uint16_t)l->moderation_count,
+					.max_cq_moderation_period =
+						(uint16_t)l->moderation_period },
+		.max_dm_size = l->max_dm_size,
 	};
 	rdev_query(dev, &resp->base);
 }
@@ -182,7 +188,6 @@ static void rdev_query_ib(const struct rdev *dev, struct ib_uverbs_query_port_re
 	struct ib_uverbs_query_port_resp *r = &resp->legacy_resp;
 
 	resp->port_cap_flags2 = p->cap_flags2;
-	r->gid_tbl_len = DEV_IB_GID_TBL;
 	r->pkey_tbl_len = dev->npkeys;
 	r->lid = p->lid;
 	r->sm_lid = p->sm_lid;
@@ -197,18 +202,26 @@ static void rdev_query_ib(const struct rdev *dev, struct ib_uverbs_query_port_re
 
 void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
 {
+	const struct like *l = dev->like;
+
 	*resp = (struct ib_uverbs_query_port_resp_ex){
 		.legacy_resp = {
 			.port_cap_flags = dev->port.cap_mask,
-			.max_msg_sz = DEV_MAX_MSG,
-			.gid_tbl_len = DEV_GID_TBL,
+			.max_msg_sz = (uint32_t)l->max_msg_sz,
+			.gid_tbl_len = rdev_gid_len(dev),
 			.bad_pkey_cntr = dev->bad_pkeys,
 			.qkey_viol_cntr = dev->bad_qkeys,
 			.pkey_tbl_len = 1,
 			.state = dev->port.state,
 			.max_mtu = IB_MTU_4096,
 			.active_mtu = dev->port.active_mtu,
-			.max_vl_num = 1,
+			.lid = (uint16_t)l->lid,
+			.lmc = (uint8_t)l->lmc,
+			.sm_lid = (uint16_t)l->sm_lid,
+			.sm_sl = (uint8_t)l->sm_sl,
+			.subnet_timeout = (uint8_t)l->subnet_timeout,
+			.init_type_reply = (uint8_t)l->init_type_reply,
+			.max_vl_num = (uint8_t)l->max_vl_num,
 			.active_width = dev->port.active_width,
 			.active_speed = dev->port.active_speed,
 			.phys_state = dev->port.phys_state,

@@ -11,14 +11,16 @@
 #include <rdma/ib_user_verbs.h>
 #include "base/idtable.h"
 #include "base/list.h"
+#include "core/counters.h"
 #include "core/event.h"
 #include "core/fails.h"
-#include "core/limits.h"
+#include "core/like.h"
 #include "core/port.h"
 
 struct seg;
 struct seg_net;
 struct qp;
+struct cq;
 struct rdev;
 struct key_card;
 struct qp_card;
@@ -50,10 +52,13 @@ struct rdev_ops {
 	void (*qp_disconnect)(struct qp *qp);
 	/* join: the device's first QP joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
-	/* Waits, 2 s per peer, until none is inside a direct placement here. False: one that is stopped still is. May be NULL. */
-	bool (*quiesce)(struct rdev *dev);
+	uint64_t (*withdrawn)(struct rdev *dev); /* keys were; returns a number. The command will wait for peers that use them */
+	bool (*quiet)(struct rdev *dev, uint64_t n); /* does no peer use keys withdrawn up to n any more? Does not wait */
+	void (*quiesce)(struct rdev *dev); /* both, for work requests: waits, but 2 s at most. These three may be NULL */
+	void (*publish)(struct rdev *dev); /* tells peers of the arena, before a card with `shared` is written; may be NULL */
 	/* The host clock, for the times in reasons of failures. May be NULL: then no times are known. */
 	ns_t (*now)(void);
+	bool (*hold)(struct cq *cq, int what); /* enum cq_hold_what (core/cq.h); NULL if `holds` is never set */
 	/* Logs a failure, of which all but the time, the device and the count is set. May be NULL. */
 	void (*failed)(struct rdev *dev, const struct why_rec *r);
 };
@@ -64,9 +69,12 @@ struct rdev {
 	uint8_t node_guid[8], sys_image_guid[8];	/* network order */
 	struct port_attr port;
 	struct gid_entry gid[DEV_GID_TBL];
-	uint16_t pkey[DEV_MAX_PKEYS], npkeys;	/* RoCE: one, 0xffff */
+	uint16_t pkey[DEV_MAX_PKEYS + 1], npkeys;	/* RoCE: one, 0xffff. The last is PKEY_ROCE_V1, and not of the table */
 	uint32_t num_comp_vectors;
+	const struct like *like;	/* not changed later; rdev_init() replaces NULL by like_default */
+	bool credits_poll;	/* core/credits.h; that of like; not changed after the first CQ and QP */
 	bool gone;		/* removed: commands fail with EIO */
+	bool holds;		/* cq_publish() asks rdev_ops.hold(); then cq.closely is set */
 	uint32_t polls;		/* set by engine/: a counter that advances with each poll by the program */
 
 	const struct rdev_ops *ops;
@@ -84,51 +92,43 @@ struct rdev {
 	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
 	struct fail_log fails;
 	struct idtable ahs;	/* ah_num -> struct ah */
-	struct list_head mcgs;	/* struct mcast_grp */
-	struct list_head contexts;	/* struct ucontext */
+	struct list_head mcgs, contexts, ended; /* mcast_grp; ucontext; mr_pin of memory that a peer may still access */
 
 	/* hw_counters by enum rdev_counter: points to own_counter, until engine/ sets it to memory shared with rused */
 	uint64_t *counter;
-	uint64_t own_counter[24];
+	uint64_t own_counter[RDEV_COUNTERS];
 	/* Packets with a wrong P_Key or Q_Key, reported by QUERY_PORT (IBA 14.2.5.6). */
 	uint32_t bad_pkeys, bad_qkeys;
 };
 
-/* Names and order of kernel rxe's hw_counters. */
-enum rdev_counter {
-	CNT_SENT_PKTS, CNT_RCVD_PKTS, CNT_DUP_REQ, CNT_OUT_OF_SEQ_REQ, CNT_RCV_RNR,
-	CNT_SND_RNR, CNT_RCV_SEQ_ERR, CNT_ACK_DEFERRED, CNT_RETRY_EXCEEDED,
-	CNT_RNR_RETRY_EXCEEDED, CNT_COMP_RETRY, CNT_SEND_ERR, CNT_LINK_DOWNED,
-	CNT_RDMA_SENDS, CNT_RDMA_RECVS, CNT_COUNT
-};
-const char *rdev_counter_name(enum rdev_counter c);
-
 /*
  * The caller keeps ownership of keys, and sets name, index, node_guid, port, gid, pkey and
- * num_comp_vectors itself. host: stored in dev for the functions in ops. 0 or -ENOMEM.
+ * num_comp_vectors itself. host: stored in dev for the functions in ops. 0, -ENOMEM, or -EINVAL:
+ * dev->like is not valid.
  */
 int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct key_card *keys);
-/* All objects must have been destroyed (BUG_ON). */
-void rdev_fini(struct rdev *dev);
 
 /* The QP of this process that has this number, or NULL. */
 struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn);
 
-/* Responses of QUERY_DEVICE (legacy and extended) and QUERY_PORT, as of kernel rxe 6.1. */
+/* What the device has no more than max of, counted in this context; errno_of: member of struct like. 0 or -errno. */
+enum rdev_object { RDEV_QP, RDEV_CQ, RDEV_SRQ, RDEV_PD, RDEV_AH, RDEV_MW, RDEV_MR };
+struct ucontext;
+int rdev_full(struct ucontext *uctx, enum rdev_object what, uint64_t max, uint64_t errno_of);
+
+/* Responses of QUERY_DEVICE (legacy and extended) and QUERY_PORT: see core/like.h. */
 void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp);
 void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp);
 void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp);
 /* Number of entries in the GID table. */
 static inline uint32_t rdev_gid_len(const struct rdev *dev)
 {
-	return dev->port.ib ? DEV_IB_GID_TBL : DEV_GID_TBL;
+	return dev->port.ib ? DEV_IB_GID_TBL : (uint32_t)dev->like->gid_tbl_len;
 }
 /* Lowest index of this GID in the table, or -ENOENT. */
 int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16]);
 
-struct ucontext;
 struct ring;
-
 struct ucontext_ops {
 	/* Maps memory for a ring laid out by ring_layout(); sets r->offset. 0 or -ENOMEM. */
 	int (*ring_alloc)(struct ucontext *uctx, struct ring *r);

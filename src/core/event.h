@@ -54,7 +54,9 @@ struct event_file {
 	bool is_async;		/* async event file, with records of 16 bytes; false: completion channel, of 8 bytes */
 	bool gone;		/* device removed: read gives EIO, poll POLLERR */
 	void *owner;		/* its struct uverbs_file; a command of another uverbs file may not name this event file */
-	int fd;			/* engine/: the descriptor */
+	int fd;			/* engine/: its end of the descriptor */
+	bool pipe;		/* engine/: fd is the other end of a pipe; false: an eventfd */
+	uint32_t unsaid;	/* engine/: unread events for which fd had no room */
 	uint32_t generation;	/* engine/: engine.generation when it was made; in a forked child engine.generation differs */
 };
 

@@ -15,6 +15,8 @@ struct qp_fail {
 	struct why why;		/* the reason of the QP's next failure that is reported */
 	/* NAKs with a PSN that was not sent: how many since una had the value nak_una, and the PSN of the last one. */
 	uint32_t naks, nak_psn, nak_una;
+	/* Rules of `ruse fault` that have made the last RNR or sequence NAK that was sent and that came, 0: none; una then. */
+	uint32_t rule_out, rule_in, rule_una;
 	ns_t silent;		/* when the requester began to wait for an answer that has not come in the first attempt */
 	uint32_t err;		/* enum why_id that has moved the QP to ERR; WHY_NONE: the program did */
 	ns_t err_at;

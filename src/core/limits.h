@@ -10,12 +10,16 @@
 #define DEV_MAX_QP_WR (1 << 20)
 #define DEV_MAX_SGE 32
 #define DEV_MAX_INLINE 512
+#define LIKE_MAX_INLINE 1024	/* of any adapter that a device may be like (core/like.h) */
+#define DEV_MAX_SRQ_WR (1 << 20)
+#define DEV_MAX_SRQ_SGE 27
 #define DEV_MAX_CQE ((1 << 22) - 1)	/* the ring of a CQ with this size has 256 MiB */
 #define DEV_MAX_RD_ATOMIC 128
 #define DEV_MAX_MSG 0x80000000u
 #define DEV_GID_TBL 1024
 #define DEV_IB_GID_TBL 8	/* size of the GID table of an InfiniBand port: one block of GUIDInfo */
 #define DEV_MAX_PKEYS 128
+#define DEV_PKEY_V1 DEV_MAX_PKEYS	/* in rdev.pkey: index of PKEY_ROCE_V1 */
 #define DEV_MAX_KEY_INDEX 0x7ffff	/* key of an MR or window: index << 8 | low byte; index is in 1..0x7ffff */
 #define DEV_PORT 1
 

@@ -35,8 +35,8 @@ static struct mcast_lid *mcast_find_lid(const struct mcast_member *m, uint16_t m
 }
 
 /*
- * Creates an empty multicast group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups
- * exist, the join has failed, or no memory.
+ * Creates an empty multicast group, after rdev_ops.mcast has joined it. NULL: the device has no
+ * more groups, the join has failed, or no memory.
  */
 static struct mcast_grp *mcast_grp_new(struct rdev *dev, const uint8_t mgid[16])
 {
@@ -45,7 +45,7 @@ static struct mcast_grp *mcast_grp_new(struct rdev *dev, const uint8_t mgid[16])
 
 	list_for_each_entry(g, &dev->mcgs, entry)
 		n++;
-	if (n == DEV_MAX_MCG)
+	if (n >= dev->like->max_mcast_grp)
 		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (!g || (dev->ops->mcast && dev->ops->mcast(dev, mgid, true))) {
@@ -87,7 +87,7 @@ static struct mcast_member *mcast_grp_join(struct qp *qp, struct mcast_grp *g,
 {
 	struct mcast_member *m;
 
-	if (g && g->count == DEV_MAX_QP_PER_MCG)
+	if (g && g->count >= qp->dev->like->max_mcast_qp_attach)
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (m && !g)
@@ -105,7 +105,7 @@ static struct mcast_member *mcast_grp_join(struct qp *qp, struct mcast_grp *g,
 
 /* Refuses a command about a multicast group; v: value 2 of the reason. */
 #define mcast_refuse(qp, err, id, mgid, v) \
-	mcast_refuse_why((qp), (err), WHY_##id, (mgid), (v), DEV_MAX_QP_PER_MCG)
+	mcast_refuse_why((qp), (err), WHY_##id, (mgid), (v), (qp)->dev->like->max_mcast_qp_attach)
 
 static noinline __cold int mcast_refuse_why(struct qp *qp, int err, enum why_id id,
 					    const uint8_t mgid[16], uint64_t v, uint64_t limit)
@@ -119,12 +119,15 @@ static noinline __cold int mcast_refuse_why(struct qp *qp, int err, enum why_id 
 
 int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 {
+	const struct like *like = qp->dev->like;
 	struct mcast_member *m;
 	struct mcast_grp *g;
 	struct mcast_lid *l;
 
 	if (qp->type != QPT_UD)
 		return rdev_refuse(qp->dev, -EINVAL, MCAST_UD, qp->type);
+	if (like_lacks(like, LIKE_NO_MCAST))
+		return rdev_refuse(qp->dev, like_errno(like->e_mcast), DEV_LACKS, LIKE_NO_MCAST);
 	if (!gid_is_mcast(mgid))
 		return mcast_refuse(qp, -EINVAL, MCAST_GID, mgid, 0);
 	g = mcast_find(qp->dev, mgid);
@@ -136,9 +139,9 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 		m = mcast_grp_join(qp, g, mgid);
 	if (!l || !m) {
 		free(l);
-		if (g && g->count == DEV_MAX_QP_PER_MCG)
+		if (g && g->count >= qp->dev->like->max_mcast_qp_attach)
 			mcast_refuse(qp, -ENOMEM, MCAST_FULL, mgid, g->count);
-		return -ENOMEM;
+		return like_errno(like->e_mcast);
 	}
 	l->lid = mlid;
 	list_add_tail(&l->entry, &m->lids);

@@ -5,10 +5,6 @@
 
 #include "core/qp.h"
 
-/* Limits as reported by kernel rxe 6.1: groups of a device, and QPs of a group. */
-#define DEV_MAX_MCG 8192
-#define DEV_MAX_QP_PER_MCG 56
-
 /*
  * A QP in a multicast group. It receives each datagram once, however many MLIDs it is attached
  * with: delivery ignores the MLID.
@@ -40,7 +36,8 @@ static inline bool gid_is_mcast(const uint8_t gid[16])
 }
 
 /*
- * ATTACH_MCAST. -EINVAL: not a UD QP, or not a multicast GID; -ENOMEM: a limit is reached.
+ * ATTACH_MCAST. -EINVAL: not a UD QP, or not a multicast GID; -ENOMEM, or the errno of the device's
+ * like: a limit is reached.
  * As in kernel 6.1, an attachment is a pair of GID and MLID: repeating it has no effect and
  * succeeds, another MLID makes a second attachment. The value of the MLID is not checked.
  */

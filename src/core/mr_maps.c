@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What is mapped at some addresses of this process. ioctl PROCMAP_QUERY (Linux 6.11) touches no page and takes the same
- * time for 4 KiB and 16 GiB. Older kernels tell it only as text, in /proc/self/maps, which is read for memory of the
- * arena alone: it has one line for each mapping of the process.
+ * time for 4 KiB and 16 GiB; mr_probe.c looks at the last page of a file. Older kernels tell it only as text, in
+ * /proc/self/maps, which is read for memory of the arena alone: it has one line for each mapping of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ioctl.h>
 #include <stdlib.h>
 #include <string.h>
 #include "arena/arena.h"
@@ -15,53 +14,18 @@
 #include "core/mr_internal.h"
 #include "core/objects.h"
 
-/* From <linux/fs.h> of Linux 6.11: Debian 12 has older headers. */
-struct procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
-#define PROCMAP_VMA_READABLE 1u
-#define PROCMAP_VMA_WRITABLE 2u
-#define PROCMAP_VMA_SHARED 8u
-
-_Static_assert(sizeof(struct procmap_query) == 104, "procmap_query");
-
 /* For a range with more mappings than this the check of older kernels is used. */
 #define MAX_VMAS 256
 
-/*
- * Calls fn for each mapping of [start, end). 0, -EFAULT: a page is not mapped; -EOPNOTSUPP: the kernel is too old, or
- * there are too many mappings; or what fn returns.
- */
-static int mr_maps_each(uint64_t start, uint64_t end,
-			int (*fn)(const struct procmap_query *q, void *arg), void *arg)
-{
-	struct procmap_query q;
-	int fd, i, err = 0;
-
-	fd = sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return -EOPNOTSUPP;
-	for (i = 0; start < end && !err; i++) {
-		q = (struct procmap_query){ .size = sizeof(q), .query_addr = start };
-		if (i == MAX_VMAS)
-			err = -EOPNOTSUPP;
-		else
-			err = (int)sys_call(SYS_ioctl, fd, PROCMAP_QUERY, &q);
-		if (err == -ENOENT)
-			err = -EFAULT;
-		else if (err || q.vma_end <= start)
-			err = -EOPNOTSUPP;
-		else
-			err = fn(&q, arg);
-		start = q.vma_end;
-	}
-	sys_close(fd);
-	return err;
-}
+/* What the mappings of a range show. */
+struct mr_maps {
+	const struct arena_span *span;
+	uint64_t end;			/* of the range */
+	uint32_t need;			/* PROCMAP_VMA_*: each mapping must have it */
+	bool arena;			/* all are the arena's, at their places */
+	enum mr_memory kind;		/* of the first one that is not MR_MEM_OTHER */
+	int fd;				/* /proc/self/maps */
+};
 
 /* Is the mapping that of the arena at this place? */
 static bool mr_maps_arena(const struct procmap_query *q, const struct arena_span *a)
@@ -69,6 +33,58 @@ static bool mr_maps_arena(const struct procmap_query *q, const struct arena_span
 	return q->vma_flags & PROCMAP_VMA_SHARED && q->inode == a->ino &&
 	       q->dev_major == a->dev_major && q->dev_minor == a->dev_minor &&
 	       q->vma_offset == q->vma_start - a->base;
+}
+
+/* The kind of a mapping outside the arena. */
+static enum mr_memory mr_maps_kind(const struct procmap_query *q)
+{
+	uint64_t stack = (uintptr_t)&q;
+
+	if (stack - q->vma_start < q->vma_end - q->vma_start)
+		return MR_MEM_STACK;
+	return q->inode ? MR_MEM_FILE : MR_MEM_OTHER;
+}
+
+static int mr_maps_see(const struct procmap_query *q, struct mr_maps *m)
+{
+	bool arena = m->span->size && mr_maps_arena(q, m->span);
+
+	if (!(q->vma_flags & m->need))
+		return -EACCES;
+	m->arena = m->arena && arena;
+	if (m->kind == MR_MEM_OTHER)
+		m->kind = mr_maps_kind(q);
+	return arena ? 0 : mr_backed(m->fd, q, min(q->vma_end, m->end) - PAGE);
+}
+
+/*
+ * Looks at each mapping of [start, m->end). 0, -EFAULT: a page is not mapped or does not exist; -EACCES: it lacks the
+ * protection; -ENODEV: it cannot be pinned; -EOPNOTSUPP: the kernel is too old, or there are too many mappings.
+ */
+static int mr_maps_each(uint64_t start, struct mr_maps *m)
+{
+	struct procmap_query q;
+	int i, err = 0;
+
+	m->fd = sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	if (m->fd < 0)
+		return -EOPNOTSUPP;
+	for (i = 0; start < m->end && !err; i++) {
+		q = (struct procmap_query){ .size = sizeof(q), .query_addr = start };
+		if (i == MAX_VMAS)
+			err = -EOPNOTSUPP;
+		else
+			err = (int)sys_call(SYS_ioctl, m->fd, PROCMAP_QUERY, &q);
+		if (err == -ENOENT)
+			err = -EFAULT;
+		else if (err || q.vma_end <= start)
+			err = -EOPNOTSUPP;
+		else
+			err = mr_maps_see(&q, m);
+		start = q.vma_end;
+	}
+	sys_close(m->fd);
+	return err;
 }
 
 /* A number of a line, and the character behind it. False: something else is there. */
@@ -147,48 +163,19 @@ static bool mr_maps_read(uint64_t start, uint64_t end, const struct arena_span *
 	return start >= end;
 }
 
-/* The kind of a mapping outside the arena. */
-static enum mr_memory mr_maps_kind(const struct procmap_query *q)
-{
-	uint64_t stack = (uintptr_t)&q;
-
-	if (stack - q->vma_start < q->vma_end - q->vma_start)
-		return MR_MEM_STACK;
-	return q->inode ? MR_MEM_FILE : MR_MEM_OTHER;
-}
-
-/* What the mappings of a range show. */
-struct mr_maps {
-	const struct arena_span *span;
-	uint32_t need;			/* PROCMAP_VMA_*: each mapping must have it */
-	bool arena;			/* all are the arena's, at their places */
-	enum mr_memory kind;		/* of the first one that is not MR_MEM_OTHER */
-};
-
-static int mr_maps_see(const struct procmap_query *q, void *arg)
-{
-	struct mr_maps *m = arg;
-
-	if (!(q->vma_flags & m->need))
-		return -EFAULT;
-	m->arena = m->arena && mr_maps_arena(q, m->span);
-	if (m->kind == MR_MEM_OTHER)
-		m->kind = mr_maps_kind(q);
-	return 0;
-}
-
 /* Why memory outside the arena is there. Kernels without PROCMAP_QUERY do not tell stacks and files quickly. */
 static enum mr_memory mr_maps_outside(uint64_t start, uint64_t end, const struct mr_maps *m)
 {
 	static const enum mr_memory absent[] = {
 		[ARENA_UNASKED] = MR_MEM_UNASKED,
 		[ARENA_REFUSED] = MR_MEM_REFUSED,
+		[ARENA_GUARDED] = MR_MEM_GUARDED,
 		[ARENA_LOST] = MR_MEM_LOST,
 	};
 	const struct arena_span *a = m->span;
 
 	if (!a->size)
-		return absent[a->absent];
+		return a->absent == ARENA_UNUSED ? m->kind : absent[a->absent];
 	if (start < a->base + a->size && end > a->base)
 		return MR_MEM_PARTLY;
 	return m->kind == MR_MEM_OTHER && a->full ? MR_MEM_FULL : m->kind;
@@ -197,9 +184,9 @@ static enum mr_memory mr_maps_outside(uint64_t start, uint64_t end, const struct
 int mr_maps_check(uint64_t start, uint64_t end, bool write, enum mr_memory *memory)
 {
 	struct arena_span a = arena_span();
-	struct mr_maps m = { .span = &a, .arena = true, .kind = MR_MEM_OTHER,
+	struct mr_maps m = { .span = &a, .end = end, .arena = true, .kind = MR_MEM_OTHER,
 			     .need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE };
-	int err = mr_maps_each(start, end, mr_maps_see, &m);
+	int err = mr_maps_each(start, &m);
 
 	if (start < a.base || end > a.base + a.size)
 		*memory = mr_maps_outside(start, end, &m);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/rand.h"
+#include "core/check.h"
 #include "core/core_internal.h"
 #include "core/mw.h"
 #include "core/why_key.h"
@@ -22,37 +23,54 @@ static struct rdev *mw_dev(const struct mw *mw)
 	return mw->pd->uctx->dev;
 }
 
-/*
- * Writes the window's record for peers (struct key_card). Then waits for peers that read the old record and still access
- * the memory (direct placement).
- */
-static void mw_card_change(struct mw *mw, const struct key_card *new)
+/* Writes the card of an unbound window. True: it was bound, so peers may have read the old card and still access the memory. */
+static bool mw_withdraw(struct mw *mw)
 {
-	struct rdev *dev = mw_dev(mw);
+	bool bound = mw->mr;
 
-	key_card_write(&dev->keys[mw->index], new);
+	key_card_write(&mw_dev(mw)->keys[mw->index],
+		       &(struct key_card){ .key = mw->rkey, .pd = mw->pd->id });
 	smp_mb();
-	if (dev->ops->quiesce)
-		dev->ops->quiesce(dev);
-}
-
-static void mw_unbind(struct mw *mw)
-{
-	mw_card_change(mw, &(struct key_card){ .key = mw->rkey, .pd = mw->pd->id });
-	if (mw->mr)
+	if (bound)
 		mw->mr->usecnt--;
 	mw->mr = NULL;
 	mw->qpn = 0;
+	return bound;
+}
+
+/* For a work request: its completion tells the program that peers access the memory no more, so this waits for them. */
+static void mw_unbind(struct mw *mw)
+{
+	struct rdev *dev = mw_dev(mw);
+
+	if (mw_withdraw(mw) && dev->ops->quiesce)
+		dev->ops->quiesce(dev);
+}
+
+/* For a command: the wait follows it (rdev_ops.withdrawn). */
+static void mw_unbind_command(struct mw *mw)
+{
+	struct rdev *dev = mw_dev(mw);
+
+	if (mw_withdraw(mw) && dev->ops->withdrawn)
+		dev->ops->withdrawn(dev);
 }
 
 int mw_alloc(struct pd *pd, enum mw_type type, struct mw **out)
 {
 	struct rdev *dev = pd->uctx->dev;
+	const struct like *like = dev->like;
 	struct mw *mw;
 	int64_t id;
+	int err;
 
+	if (like_lacks(like, LIKE_NO_MW))
+		return rdev_refuse(dev, like_errno(like->e_mws), DEV_LACKS, LIKE_NO_MW);
 	if (type != MW_TYPE_1 && type != MW_TYPE_2)
 		return rdev_refuse(dev, -EINVAL, MW_TYPE, type);
+	err = rdev_full(pd->uctx, RDEV_MW, like->max_mw, like->e_mws);
+	if (err)
+		return err;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;
@@ -76,7 +94,9 @@ int mw_dealloc(struct mw *mw)
 {
 	struct pd *pd = mw->pd;
 
-	mw_unbind(mw);
+	if (unlikely(check_ops))
+		check_ops->mw_gone(mw_dev(mw), mw->rkey);
+	mw_unbind_command(mw);
 	key_ended(mw_dev(mw), mw->rkey, true);
 	key_card_write(&mw_dev(mw)->keys[mw->index], &(struct key_card){ 0 });
 	idtable_remove(&mw_dev(mw)->mws, mw->index);
@@ -179,5 +199,5 @@ void mw_qp_gone(struct qp *qp)
 		return;
 	for (uint32_t i = 0; (mw = idtable_next(&qp->dev->mws, &i)); i++)
 		if (mw->mr && mw->qpn == qp->qpn)
-			mw_unbind(mw);
+			mw_unbind_command(mw);
 }

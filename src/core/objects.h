@@ -43,15 +43,23 @@ enum mr_memory {
 	MR_MEM_SHARED,	/* they may */
 	MR_MEM_UNASKED, /* the process has no arena: RUSE_MEMORY */
 	MR_MEM_REFUSED, /* it has none because of a limit */
-	MR_MEM_LOST,	/* it has none as it is the child of a raw clone() */
+	MR_MEM_GUARDED, /* it has none as processes may not access each other's memory */
+	MR_MEM_LOST,	/* it was the memory of a parent, of which a child has a private copy */
 	MR_MEM_DEMAND,	/* on-demand paging, or of length 0 */
 	MR_MEM_PARTLY,	/* partly outside the arena */
 	MR_MEM_COVERED, /* at the arena's addresses something else is mapped */
 	MR_MEM_STACK,
 	MR_MEM_FILE,  /* a file, or shared memory */
 	MR_MEM_FULL,  /* other memory, and the arena has been full */
-	MR_MEM_OTHER, /* other memory */
+	MR_MEM_OTHER, /* other memory, as of malloc() */
 	MR_MEMORIES
+};
+
+/* The pin of memory of the arena. It outlives its MR while a peer is stopped within an access to the memory. */
+struct mr_pin {
+	struct list_head entry; /* in rdev.ended, after the end of the MR */
+	uint64_t off, len;	/* in the arena */
+	uint64_t since;		/* number of the withdrawal of its key (rdev_ops.withdrawn) */
 };
 
 struct mr {
@@ -60,6 +68,7 @@ struct mr {
 	uint32_t lkey, rkey; /* rkey 0 without remote access */
 	uint32_t usecnt;     /* memory windows bound to it */
 	enum mr_memory memory;
+	struct mr_pin *pin; /* NULL: memory is not MR_MEM_SHARED */
 	uint32_t res; /* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
@@ -105,10 +114,16 @@ int mr_prefetch(const struct pd *pd, uint32_t lkey, uint64_t addr, uint64_t leng
 		enum mr_advice advice, bool check);
 
 /*
- * -EINVAL while memory windows are bound (IBA 10.6.7.2.6). On return no peer accesses the
- * range through the MR.
+ * -EINVAL while memory windows are bound (IBA 10.6.7.2.6). When the command returns to the
+ * program (rdev_ops.withdrawn), no peer that runs accesses the range through the MR.
  */
 int mr_destroy(struct mr *mr);
+/*
+ * Ends the pins of MRs that ended while a peer was within an access, as far as none is any more. Cheap if
+ * there are none. Does not call malloc() or free().
+ */
+void mr_ended_unpin(struct rdev *dev);
+void mr_ended_forget(struct rdev *dev); /* in a forked child, whose arena has no pins */
 
 /*
  * Checks whether QP qpn of this PD may access [va, va + len) through key, an lkey or rkey of

@@ -14,9 +14,14 @@ static struct idtable pds = { .limit = MAX_PD + 1 };
 
 int pd_create(struct ucontext *uctx, struct pd **out)
 {
-	struct pd *pd = calloc(1, sizeof(*pd));
+	const struct like *like = uctx->dev->like;
+	int err = rdev_full(uctx, RDEV_PD, like->max_pd, like->e_pds);
+	struct pd *pd;
 	int64_t id;
 
+	if (err)
+		return err;
+	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return -ENOMEM;
 	id = idtable_alloc_cyclic(&pds, 1, pd);

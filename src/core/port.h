@@ -9,6 +9,7 @@
 struct gid_entry {
 	uint8_t raw[16];	/* all zero: empty entry */
 	uint32_t ifindex;	/* network interface of the address */
+	uint32_t v1;		/* 1: RoCEv1; 0: RoCEv2, or an InfiniBand port */
 };
 
 /* Attributes that may change during the life of the device. */

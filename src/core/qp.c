@@ -11,42 +11,32 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/rand.h"
+#include "core/credits.h"
 #include "core/mcast.h"
 #include "core/mw.h"
+#include "core/shake.h"
 
 #define SGE_SIZE ((uint32_t)sizeof(struct rxe_sge))
 
 _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe) == 40 &&
 	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
 
-static int qp_check_limits(struct rdev *dev, const struct qp_init_attr *a)
+/* Checks in the order of kernel rxe_qp_chk_init(), and rounds the sizes as the device does. */
+static int qp_check_init(struct ucontext *uctx, struct qp_init_attr *attr)
 {
-	const struct {
-		uint32_t value, max;
-	} limits[] = {
-		{ a->max_send_wr, DEV_MAX_QP_WR },
-		{ a->srq ? 0 : a->max_recv_wr, DEV_MAX_QP_WR },
-		{ a->max_send_sge, DEV_MAX_SGE },
-		{ a->srq ? 0 : a->max_recv_sge, DEV_MAX_SGE },
-		{ a->max_inline, DEV_MAX_INLINE },
-	};
+	struct rdev *dev = uctx->dev;
+	struct like_excess x;
 
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		if (limits[i].value > limits[i].max)
-			return rdev_refuse(dev, -EINVAL, QP_LIMIT, i, limits[i].value,
-					   limits[i].max);
-	return 0;
-}
-
-/* Checks in the order of kernel rxe_qp_chk_init(). */
-static int qp_check_init(struct rdev *dev, const struct qp_init_attr *attr)
-{
 	/* The type is a number from the program. XRC, RAW_PACKET and unknown types are not supported. */
 	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
 		return rdev_refuse(dev, -EOPNOTSUPP, QP_TYPE, attr->type);
+	if (attr->type == QPT_UC && like_lacks(dev->like, LIKE_NO_UC))
+		return rdev_refuse(dev, like_errno(dev->like->e_qp_type), DEV_LACKS, LIKE_NO_UC);
 	if (!attr->recv_cq || !attr->send_cq)
 		return -EINVAL;
-	return qp_check_limits(dev, attr);
+	if (!like_qp(dev->like, attr, &x))
+		return rdev_refuse(dev, x.err, QP_LIMIT, x.limit, x.value, x.max);
+	return rdev_full(uctx, RDEV_QP, dev->like->max_qp, dev->like->e_qps);
 }
 
 /* Leases one more block of QP numbers. */
@@ -84,9 +74,12 @@ static int qp_block_add(struct rdev *dev)
 static int qpn_alloc(struct rdev *dev, struct qp *qp)
 {
 	int64_t index = -ENOSPC;
-	uint32_t i;
+	uint32_t i, jump;
 	int err;
 
+	if (unlikely(shake_ops) && (jump = shake_ops->qpn()))
+		for (i = 0; i < dev->nblocks; i++)
+			dev->blocks[i].qps.next = jump & (QPN_PER_BLOCK - 1);
 	for (i = 0; i < dev->nblocks && index == -ENOSPC; i++)
 		index = idtable_alloc_cyclic(&dev->blocks[i].qps, 0, qp);
 	if (index == -ENOSPC) {
@@ -112,18 +105,13 @@ static void qpn_free(struct rdev *dev, struct qp *qp)
 			idtable_remove(&dev->blocks[i].qps, qp->qpn & (QPN_PER_BLOCK - 1));
 }
 
-/*
- * Allocates the rings with the sizes of kernel rxe 6.1. The provider takes the slot size from
- * the ring, and reports max_send_sge and max_inline to the program.
- */
+/* Allocates the rings, of slots as kernel rxe 6.1 has. The provider takes the slot size from the ring. */
 static int qp_rings_alloc(struct qp *qp)
 {
 	uint32_t payload = max(qp->max_send_sge * SGE_SIZE, qp->max_inline);
 	struct ucontext *uctx = qp->uctx;
 	int err;
 
-	qp->max_send_sge = payload / SGE_SIZE;
-	qp->max_inline = payload;
 	ring_layout(&qp->sq, qp->max_send_wr, (uint32_t)sizeof(struct rxe_send_wqe) + payload);
 	if (!qp->srq)
 		ring_layout(&qp->rq, qp->max_recv_wr,
@@ -150,34 +138,69 @@ static void qp_rings_free(struct qp *qp)
 	qp->uctx->ops->ring_free(qp->uctx, &qp->sq);
 }
 
+/*
+ * What a stopped peer writes to the shared card when it continues is of a connection that is over by then. Peers that
+ * look at this card find no QP.
+ */
+static noinline __cold bool qp_card_leave(struct qp *qp)
+{
+	struct qp_card *own = pool_alloc(sizeof(*own));
+
+	if (!own)
+		return false;
+	*own = (struct qp_card){ .lock = CARD_OWNER, .qpn = qp->qpn, .pd = qp->pd->id };
+	WRITE_ONCE(qp->card->qpn, 0);
+	WRITE_ONCE(qp->card->state, QPS_RESET);
+	qp->card = own;
+	qp->card_own = true;
+	return true;
+}
+
+bool qp_card_lock(struct qp *qp, bool anew)
+{
+	if (likely(card_lock(qp->card, CARD_OWNER)))
+		return true;
+	if (qp->dev->ops->withdrawn)
+		qp->dev->ops->withdrawn(qp->dev);
+	return anew && qp_card_leave(qp);
+}
+
 static void qp_card_open(struct qp *qp)
 {
+	bool locked = qp_card_lock(qp, true);
 	struct qp_card *c = qp->card;
 
-	card_lock(qp->card, CARD_OWNER);
 	c->state = QPS_RESET;
 	c->epsn = c->msn = c->access = c->dest_qpn = 0;
 	c->busy = 0;
+	c->wrote_at = 0;
+	c->checked = qp->check != NULL;
 	c->path_mtu = qp->attr.path_mtu;
 	c->pd = qp->pd->id;
 	c->qpn = qp->qpn;
-	card_unlock(c);
+	if (locked)
+		card_unlock(c);
 }
 
 static void qp_card_close(struct qp *qp)
 {
-	card_lock(qp->card, CARD_OWNER);
+	bool locked = qp_card_lock(qp, false);
+
 	qp->card->qpn = 0;
 	qp->card->state = QPS_RESET;
 	qp->card->pd = 0;
-	card_unlock(qp->card);
+	if (locked)
+		card_unlock(qp->card);
 }
 
 int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 {
 	struct qp *qp;
-	int err = qp_check_init(pd->uctx->dev, attr);
+	int err;
 
+	if (unlikely(check_ops))
+		check_ops->qp_wanted(pd->uctx->dev, attr);
+	err = qp_check_init(pd->uctx, attr);
 	if (err)
 		return err;
 	qp = pool_alloc(sizeof(*qp));
@@ -187,9 +210,8 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 		.uctx = pd->uctx, .dev = pd->uctx->dev, .pd = pd,
 		.send_cq = attr->send_cq, .recv_cq = attr->recv_cq, .srq = attr->srq,
 		.type = attr->type, .state = QPS_RESET, .sq_sig_all = attr->sq_sig_all,
-		.max_send_wr = attr->max_send_wr, .max_send_sge = attr->max_send_sge,
-		.max_recv_wr = attr->srq ? 0 : attr->max_recv_wr,
-		.max_recv_sge = attr->srq ? 0 : attr->max_recv_sge,
+		.max_send_wr = attr->max_send_wr, .max_send_sge = (uint16_t)attr->max_send_sge,
+		.max_recv_wr = attr->max_recv_wr, .max_recv_sge = (uint16_t)attr->max_recv_sge,
 		.max_inline = attr->max_inline, .attr.path_mtu = 256,
 		.peer_counter = pd->uctx->dev->counter,
 	};
@@ -200,7 +222,13 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 	err = qpn_alloc(qp->dev, qp);
 	if (err)
 		goto free_rings;
+	qp->card_peer = qp->qpn;
 	event_source_init(&qp->async, attr->async, attr->user_handle);
+	credits_begin(qp);
+	if (unlikely(check_ops))
+		check_ops->qp_begin(qp);
+	if (unlikely(shake_ops))
+		shake_ops->qp_begin(qp);
 	qp_card_open(qp);
 	pd->usecnt++;
 	qp->send_cq->usecnt++;
@@ -208,10 +236,6 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 	if (qp->srq)
 		qp->srq->usecnt++;
 	qp->uctx->nqp++;
-	attr->max_recv_wr = qp->max_recv_wr;
-	attr->max_recv_sge = qp->max_recv_sge;
-	attr->max_send_sge = qp->max_send_sge;
-	attr->max_inline = qp->max_inline;
 	*out = qp;
 	return 0;
 
@@ -230,7 +254,7 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	mw_qp_gone(qp);
 	mcast_qp_gone(qp);
 	/*
-	 * Takes the lock of the QP's card (struct qp_card, shared with peers), so it waits for a
+	 * Takes the lock of the QP's card (struct qp_card, shared with peers), or the command waits at its end: for a
 	 * peer that acts as the responder (direct placement). Peers that read the card later find that it
 	 * has no QP.
 	 */
@@ -238,6 +262,11 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);
 	qpn_free(dev, qp);
+	credits_forget(qp);
+	if (unlikely(qp->check))
+		check_ops->qp_end(qp);
+	if (unlikely(qp->shake))
+		shake_ops->qp_end(qp);
 	qp->send_cq->usecnt--;
 	qp->recv_cq->usecnt--;
 	qp->pd->usecnt--;
@@ -246,6 +275,8 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 		qp->srq->usecnt--;
 	qp_rings_free(qp);
 	uctx->nqp--;
+	if (qp->card_own)
+		pool_free(qp->card, sizeof(*qp->card));
 	pool_free(qp, sizeof(*qp));
 	return 0;
 }

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include "base/log.h"
+#include "core/check.h"
 #include "core/qp.h"
 
 static const char *const state_names[] = {
@@ -19,9 +20,9 @@ static const char *const state_names[] = {
 
 _Static_assert(ARRAY_SIZE(state_names) == QPS_COUNT, "a state has no name");
 
-const char *qp_state_name(enum qp_state s)
+const char *qp_state_name(uint32_t state)
 {
-	return (unsigned int)s < QPS_COUNT ? state_names[s] : "?";
+	return state < QPS_COUNT ? state_names[state] : "?";
 }
 
 #define A(name) IB_QP_##name
@@ -182,17 +183,19 @@ static int qp_check_mig_state(const struct qp *qp, uint8_t mig)
 static int qp_check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
 	struct rdev *dev = qp->dev;
+	const struct like *like = dev->like;
 
 	if (mask & IB_QP_PORT && attr->port != DEV_PORT)
 		return rdev_refuse(dev, -EINVAL, PORT, 0, attr->port);
 	if (mask & IB_QP_PATH_MTU && !qp_mtu_ok(attr->path_mtu))
 		return rdev_refuse(dev, -EINVAL, QP_MTU);
-	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > DEV_MAX_RD_ATOMIC)
-		return rdev_refuse(dev, -EINVAL, QP_RD_ATOMIC, 0, attr->max_rd_atomic,
-				   DEV_MAX_RD_ATOMIC);
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > DEV_MAX_RD_ATOMIC)
-		return rdev_refuse(dev, -EINVAL, QP_RD_ATOMIC, 1, attr->max_dest_rd_atomic,
-				   DEV_MAX_RD_ATOMIC);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > like->max_qp_init_rd_atom &&
+	    like->driver != LIKE_BNXT)
+		return rdev_refuse(dev, like_errno(like->e_rd_atomic), QP_RD_ATOMIC, 0,
+				   attr->max_rd_atomic, like->max_qp_init_rd_atom);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > like->max_qp_rd_atom)
+		return rdev_refuse(dev, like_errno(like->e_dest_rd_atomic), QP_RD_ATOMIC, 1,
+				   attr->max_dest_rd_atomic, like->max_qp_rd_atom);
 	if (mask & IB_QP_TIMEOUT && attr->timeout > 31)
 		return rdev_refuse(dev, -EINVAL, QP_TIMEOUT, attr->timeout);
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= dev->npkeys)
@@ -203,13 +206,15 @@ static int qp_check_values(const struct qp *qp, uint32_t mask, const struct qp_a
 	return mask & IB_QP_PATH_MIG_STATE ? qp_check_mig_state(qp, attr->path_mig_state) : 0;
 }
 
-static uint8_t qp_roundup_rd_atomic(uint8_t n)
+/* A driver that takes a larger max_rd_atomic than the device has cuts it. The responder needs a power of two. */
+static uint8_t qp_roundup_rd_atomic(uint8_t n, uint64_t max)
 {
-	return n ? (uint8_t)roundup_pow2(n) : 0;
+	return n ? (uint8_t)min((uint64_t)roundup_pow2(n), max) : 0;
 }
 
 /* Stores the attributes in mask, truncated to the widths of their fields on the wire. */
-static void qp_store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
+static void qp_store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from,
+			  const struct like *like)
 {
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		to->en_sqd_async_notify = from->en_sqd_async_notify;
@@ -234,13 +239,15 @@ static void qp_store_attr(struct qp_attr *to, uint32_t mask, const struct qp_att
 	if (mask & IB_QP_RQ_PSN)
 		to->rq_psn = from->rq_psn & 0xffffff;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		to->max_rd_atomic = qp_roundup_rd_atomic(from->max_rd_atomic);
+		to->max_rd_atomic = qp_roundup_rd_atomic(from->max_rd_atomic,
+							 like->max_qp_init_rd_atom);
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = from->min_rnr_timer & 0x1f;
 	if (mask & IB_QP_SQ_PSN)
 		to->sq_psn = from->sq_psn & 0xffffff;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		to->max_dest_rd_atomic = qp_roundup_rd_atomic(from->max_dest_rd_atomic);
+		to->max_dest_rd_atomic = qp_roundup_rd_atomic(from->max_dest_rd_atomic,
+							      DEV_MAX_RD_ATOMIC);
 	if (mask & IB_QP_PATH_MIG_STATE)
 		to->path_mig_state = from->path_mig_state;
 	if (mask & IB_QP_DEST_QPN)
@@ -266,6 +273,24 @@ static int qp_connect_path(struct qp *qp)
 	return 0;
 }
 
+/* Does the path in qp->attr begin at a GID of RoCEv1? UD QPs have no path: they receive both versions. */
+static bool qp_path_is_v1(const struct qp *qp)
+{
+	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
+
+	return !qp->dev->port.ib && qp->type != QPT_UD && ah->is_global &&
+	       qp->dev->gid[ah->grh.sgid_index].v1;
+}
+
+/* The RoCE version of the QP, where packets and card (struct qp_card) tell it. */
+static void qp_set_version(struct qp *qp, uint32_t mask, enum qp_state next)
+{
+	bool v1 = mask & IB_QP_AV ? qp_path_is_v1(qp) : next != QPS_RESET && qp_is_v1(qp);
+
+	qp->pkey_at = (uint8_t)(v1 ? DEV_PKEY_V1 : qp->attr.pkey_index);
+	qp->card_peer = qp->qpn | (v1 ? CARD_V1 : 0);
+}
+
 int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
 	      uint32_t new_state, enum qp_state *old, enum qp_state *new)
 {
@@ -286,7 +311,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 		return err;
 
 	before = qp->attr;
-	qp_store_attr(&qp->attr, mask, attr);
+	qp_store_attr(&qp->attr, mask, attr, qp->dev->like);
 	if (qp_is_connected(qp) && mask & IB_QP_AV) {
 		err = qp_connect_path(qp);
 		if (err) {
@@ -295,6 +320,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 			return err;
 		}
 	}
+	qp_set_version(qp, mask, (enum qp_state)next);
 	*old = qp->state;
 	*new = next;
 	qp->attr_set |= mask;
@@ -304,5 +330,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	if (*old != *new)
 		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[*old],
 			  state_names[*new]);
+	if (unlikely(check_ops))
+		check_ops->qp_modified(qp, mask);
 	return 0;
 }

@@ -85,6 +85,7 @@ struct qp_resp {
 	uint8_t fatal_syn;	/* not 0: NAK to be sent after the pending responses; then the QP enters ERR */
 	uint8_t fatal_status, fatal_event;
 	uint8_t replay_next;
+	uint16_t rd_size;	/* entries of each of the two rings below */
 	uint32_t ack_psn;
 	uint32_t ack_msn;
 	uint32_t fatal_psn;
@@ -113,7 +114,6 @@ struct qp_resp {
 	 */
 	struct resp_res *res;
 	struct resp_replay *replay;
-	uint32_t rd_size;
 	uint32_t res_head, res_count;
 };
 

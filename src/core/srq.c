@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/check.h"
 #include "core/srq.h"
 
 #define WQE_SIZE(max_sge) \
@@ -17,25 +18,36 @@ static struct idtable srqs = { .limit = MAX_SRQ + 1 };
 int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
 {
 	struct ucontext *uctx = pd->uctx;
+	const struct like *like = uctx->dev->like;
+	uint32_t asked = attr->max_wr;
 	struct srq *srq;
 	int64_t id;
 	int err;
 
-	if (!attr->max_wr || attr->max_wr > DEV_MAX_SRQ_WR)
-		return rdev_refuse(uctx->dev, -EINVAL, SRQ_LIMIT, 0, attr->max_wr, 1,
-				   DEV_MAX_SRQ_WR);
-	if (attr->max_sge > DEV_MAX_SRQ_SGE)
-		return rdev_refuse(uctx->dev, -EINVAL, SRQ_LIMIT, 1, attr->max_sge, 0,
-				   DEV_MAX_SRQ_SGE);
+	if (unlikely(check_ops))
+		check_ops->srq_wanted(uctx->dev, attr);
+	if (like_lacks(like, LIKE_NO_SRQ))
+		return rdev_refuse(uctx->dev, like_errno(like->e_srqs), DEV_LACKS, LIKE_NO_SRQ);
+	if (!attr->max_wr || attr->max_wr > like->max_srq_wr)
+		return rdev_refuse(uctx->dev, like_errno(like->e_srq_wr), SRQ_LIMIT, 0,
+				   attr->max_wr, 1, like->max_srq_wr);
+	if (attr->max_sge > like->max_srq_sge)
+		return rdev_refuse(uctx->dev, like_errno(like->e_srq_sge), SRQ_LIMIT, 1,
+				   attr->max_sge, 0, like->max_srq_sge);
+	err = rdev_full(uctx, RDEV_SRQ, like->max_srq, like->e_srqs);
+	if (err)
+		return err;
+	like_srq(like, attr);
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	srq->uctx = uctx;
 	srq->pd = pd;
-	srq->max_sge = max(attr->max_sge, 1u);
+	srq->max_wr = attr->max_wr;
+	srq->asked = asked;
+	srq->max_sge = attr->max_sge;
 	srq->limit = attr->limit;
 	ring_layout(&srq->rq, attr->max_wr, WQE_SIZE(srq->max_sge));
-	srq->max_wr = ring_capacity(&srq->rq);
 	err = uctx->ops->ring_alloc(uctx, &srq->rq);
 	if (err)
 		goto free_srq;
@@ -48,8 +60,6 @@ int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
 	event_source_init(&srq->async, attr->async, attr->user_handle);
 	pd->usecnt++;
 	uctx->nsrq++;
-	attr->max_wr = srq->max_wr;
-	attr->max_sge = srq->max_sge;
 	*out = srq;
 	return 0;
 
@@ -65,6 +75,8 @@ int srq_destroy(struct srq *srq, uint32_t *reported)
 	if (srq->usecnt)
 		return -EBUSY;
 	*reported = event_source_fini(&srq->async);
+	if (unlikely(srq->check))
+		check_ops->srq_end(srq);
 	idtable_remove(&srqs, srq->num - SRQ_NUM_BASE);
 	srq->uctx->ops->ring_free(srq->uctx, &srq->rq);
 	srq->uctx->nsrq--;
@@ -76,12 +88,20 @@ int srq_destroy(struct srq *srq, uint32_t *reported)
 int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring)
 {
 	uint32_t least = max(max(srq->limit, ring_count(&srq->rq)), 1u);
+	const struct like *like = srq->uctx->dev->like;
+	struct srq_init_attr size = { .max_wr = max_wr };
 
-	if (max_wr > DEV_MAX_SRQ_WR || max_wr < least)
-		return rdev_refuse(srq->uctx->dev, -EINVAL, SRQ_LIMIT, 0, max_wr, least,
-				   DEV_MAX_SRQ_WR);
+	/* Linux 6.1: mlx5_ib_modify_srq(), bnxt_re_modify_srq(). */
+	if (like_lacks(like, LIKE_NO_RESIZE_SRQ))
+		return rdev_refuse(srq->uctx->dev, -EINVAL, DEV_LACKS, LIKE_NO_RESIZE_SRQ);
+	if (max_wr > like->max_srq_wr || max_wr < least)
+		return rdev_refuse(srq->uctx->dev, like_errno(like->e_srq_wr), SRQ_LIMIT, 0, max_wr,
+				   least, like->max_srq_wr);
+	like_srq(like, &size);
+	srq->max_wr_resized = size.max_wr;
+	srq->asked_resized = max_wr;
 	memset(ring, 0, sizeof(*ring));
-	ring_layout(ring, max_wr, WQE_SIZE(srq->max_sge));
+	ring_layout(ring, size.max_wr, WQE_SIZE(srq->max_sge));
 	return srq->uctx->ops->ring_alloc(srq->uctx, ring);
 }
 
@@ -96,7 +116,8 @@ void srq_resize_commit(struct srq *srq, const struct ring *ring)
 		       (size_t)1 << new.log2_elem);
 	smp_store_release(&new.buf->producer_index, n);
 	srq->rq = new;
-	srq->max_wr = ring_capacity(&new);
+	srq->max_wr = srq->max_wr_resized;
+	srq->asked = srq->asked_resized;
 	srq->uctx->ops->ring_free(srq->uctx, &old);
 }
 
@@ -105,12 +126,17 @@ void srq_resize_drop(struct srq *srq, struct ring *ring)
 	srq->uctx->ops->ring_free(srq->uctx, ring);
 }
 
+void srq_limit_reached(struct srq *srq)
+{
+	srq->limit = 0;
+	event_raise(&srq->async, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
 void srq_taken(struct srq *srq)
 {
 	if (likely(!srq->limit) || ring_count(&srq->rq) >= srq->limit)
 		return;
-	srq->limit = 0;
-	event_raise(&srq->async, IB_EVENT_SRQ_LIMIT_REACHED);
+	srq_limit_reached(srq);
 }
 
 void srq_fail(struct srq *srq)

@@ -15,6 +15,7 @@ static bool no_query;
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include "arena/testing.h"
 #include "base/testing.h"
 #include "core/testing.h"
 
@@ -23,14 +24,14 @@ static bool no_query;
 
 static int setup(void **state)
 {
-	assert_true(arena_open(SIZE, NULL));
+	assert_true(arena_open(SIZE, ARENA_WIDE, NULL));
 	no_query = *state;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	arena_close();
+	t_arena_close();
 	return 0;
 }
 
@@ -99,16 +100,16 @@ static void test_reasons(void **state)
 	assert_int_equal(memory_at(anon, 4 * PAGE), file);
 	assert_null(arena_alloc(SIZE, PAGE, ARENA_ALIGNED, false));
 	assert_int_equal(memory_at(anon + PAGE, PAGE), MR_MEM_FULL);
-	arena_close();
+	t_arena_close();
 	assert_int_equal(memory_at(anon, PAGE), MR_MEM_UNASKED);
-	assert_false(arena_open(0, NULL));
+	assert_false(arena_open(0, ARENA_WIDE, NULL));
 	assert_int_equal(memory_at(anon, PAGE), MR_MEM_UNASKED);
-	arena_close();
+	t_arena_close();
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	low = old;
 	low.rlim_cur = SIZE / 2;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-	assert_false(arena_open(SIZE, NULL));
+	assert_false(arena_open(SIZE, ARENA_WIDE, NULL));
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(memory_at(anon, PAGE), MR_MEM_REFUSED);
 	munmap(anon, 4 * PAGE);
@@ -117,7 +118,7 @@ static void test_reasons(void **state)
 /* One look tells both: whether the protection allows the access, and whether peers may map the memory. */
 static void test_protected(void **state)
 {
-	int denied = no_query ? -EOPNOTSUPP : -EFAULT, allowed = no_query ? -EOPNOTSUPP : 0;
+	int denied = no_query ? -EOPNOTSUPP : -EACCES, allowed = no_query ? -EOPNOTSUPP : 0;
 	uint64_t a = block(8), end = a + 8 * PAGE;
 	enum mr_memory memory;
 

@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 #include "arena/arena.h"
+#include "arena/testing.h"
 #include "base/testing.h"
 #include "core/testing.h"
 #include "core/umem.h"
@@ -83,7 +84,7 @@ static void ranges(void **state)
 {
 	uint64_t m;
 
-	umem_test_handler();
+	test_fault_handler();
 	m = map(4 * PAGE, PROT_READ | PROT_WRITE);
 	assert_int_equal(reg(m, 0, m, LW), -EINVAL);	/* covers no page */
 	assert_int_equal(reg(m + 1, 0, m + 1, LW), 0);
@@ -109,7 +110,7 @@ static void protections(void **state)
 {
 	uint64_t m;
 
-	umem_test_handler();
+	test_fault_handler();
 	m = map(3 * PAGE, PROT_READ);
 	assert_int_equal(reg(m, 3 * PAGE, m, 0), 0);
 	assert_int_equal(reg(m, 3 * PAGE, m, RR), 0);
@@ -189,8 +190,8 @@ static void checks(void **state)
 }
 
 /*
- * Deregistration invalidates the key at once and calls rdev_ops.quiesce, which waits for peers that
- * still access the memory. The next registrations get other indices.
+ * Deregistration invalidates the key at once and calls rdev_ops.withdrawn, after which the command waits for peers
+ * that still access the memory. The next registrations get other indices.
  */
 static void keys(void **state)
 {
@@ -198,18 +199,21 @@ static void keys(void **state)
 	uint32_t last, i, seq;
 	struct mr *mr;
 
-	assert_int_equal(mr_create(pd, m, PAGE, m, LW, &mr), 0);
+	/* No peer has access to the memory. */
+	assert_int_equal(reg(m, PAGE, m, LW), 0);
+	assert_int_equal(td->withdrawals, 0);
+	assert_int_equal(mr_create(pd, m, PAGE, m, LW | RW, &mr), 0);
 	last = mr->lkey;
-	seq = td->dev.keys[last >> 8].seq;
+	seq = td->dev.keys[last >> 8].lock.word;
 	assert_int_equal(seq & 1, 0);
 	assert_int_equal(pd_destroy(pd), -EBUSY);
 	mr->usecnt = 1;
 	assert_int_equal(mr_destroy(mr), -EINVAL);
 	mr->usecnt = 0;
-	assert_int_equal(td->quiesces, 0);
+	assert_int_equal(td->withdrawals, 0);
 	assert_int_equal(mr_destroy(mr), 0);
-	assert_int_equal(td->quiesces, 1);
-	assert_int_equal(td->dev.keys[last >> 8].seq, seq + 2);
+	assert_int_equal(td->withdrawals, 1);
+	assert_int_equal(td->dev.keys[last >> 8].lock.word, seq + 2);
 	assert_int_equal(check(last, m, 1, 0), MR_BAD_KEY);
 	for (i = 0; i < 200; i++) {
 		assert_int_equal(mr_create(pd, m, PAGE, m, LW, &mr), 0);
@@ -235,27 +239,59 @@ static void keys(void **state)
 	unmap(m, PAGE);
 }
 
-/* A peer that is stopped within an access goes on there: the pages are never used for anything else. */
+static bool allocated_again(const void *p)
+{
+	for (int i = 0; i < 300; i++)
+		if (arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true) == p)
+			return true;
+	return false;
+}
+
+/*
+ * A peer that is stopped within an access goes on there: until it has left the access, the pages are used for nothing
+ * else, however many MRs end meanwhile, by DEREG_MR or REREG_MR.
+ */
 static void stopped_peer(void **state)
 {
+	uint8_t *p, *other;
+	struct mr_change c;
 	struct mr *mr;
-	uint64_t m;
-	void *p;
 
-	assert_true(arena_open(1 << 20, NULL));
+	assert_true(arena_open(16 << 20, ARENA_WIDE, NULL));
 	p = arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true);
-	m = (uintptr_t)p;
-	assert_int_equal(reg(m, PAGE, m, LW | RW), 0);
+	other = arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true);
+	assert_int_equal(reg((uintptr_t)p, PAGE, (uintptr_t)p, LW | RW), 0);
 	assert_false(arena_pinned(p, PAGE));
-	assert_int_equal(mr_create(pd, m, PAGE, m, LW | RW, &mr), 0);
+	td->quiet_until = td->withdrawals;
+	assert_int_equal(mr_create(pd, (uintptr_t)p, PAGE, (uintptr_t)p, LW | RW, &mr), 0);
+	mr_change_init(&c, mr);
+	c.start = c.iova = (uintptr_t)other;
+	assert_int_equal(mr_rereg(mr, &c), 0);
 	assert_true(arena_pinned(p, PAGE));
-	td->stopped = true;
+	assert_true(arena_pinned(other, PAGE));
 	assert_int_equal(mr_destroy(mr), 0);
-	assert_true(arena_pinned(p, PAGE));
+	assert_true(arena_pinned(other, PAGE));
 	assert_true(arena_free(p));
-	for (int i = 0; i < 300; i++)
-		assert_ptr_not_equal(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true), p);
-	arena_close();
+	assert_false(allocated_again(p));
+	/* The access was by the first of the two keys: it keeps the second one's pages too, until it ends. */
+	mr_ended_unpin(&td->dev);
+	assert_true(arena_pinned(p, PAGE));
+	td->quiet_until = 2;
+	mr_ended_unpin(&td->dev);
+	assert_false(arena_pinned(p, PAGE));
+	assert_true(arena_pinned(other, PAGE));
+	assert_true(allocated_again(p));
+	/* The next DEREG_MR looks, too. */
+	td->quiet_until = 3;
+	assert_int_equal(reg((uintptr_t)p, PAGE, (uintptr_t)p, LW | RW), 0);
+	assert_false(arena_pinned(other, PAGE));
+	assert_true(arena_pinned(p, PAGE));
+	/* In a forked child there are no pins to end. */
+	mr_ended_forget(&td->dev);
+	td->quiet_until = UINT64_MAX;
+	mr_ended_unpin(&td->dev);
+	assert_true(arena_pinned(p, PAGE));
+	t_arena_close();
 }
 
 int main(void)

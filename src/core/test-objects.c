@@ -3,6 +3,7 @@
  * Devices (counter names, query responses), PDs, address handles, and creation and
  * destruction of QPs: limits, ring sizes, reference counts, and QP numbers.
  */
+#include <unistd.h>
 #include "base/testing.h"
 #include "core/testing.h"
 
@@ -231,6 +232,42 @@ static void qp_busy(void **state)
 	fixture_close(&f);
 }
 
+/* A peer is stopped with the lock of a QP's card. QPs of this number come and go, and never use the card. */
+static void qp_stopped_peer(void **state)
+{
+	struct fixture f;
+	struct qp *qp;
+	struct qp_card *card;
+	uint64_t withdrawals;
+	uint32_t n;
+
+	alarm(60);
+	fixture_open(&f);
+	assert_int_equal(qp_create(f.pd, &f.init, &qp), 0);
+	card = qp->card;
+	n = qp->qpn;
+	card->lock = 7;
+	withdrawals = f.td->withdrawals;
+	assert_int_equal(qp_destroy(qp, &(uint32_t){ 0 }), 0);
+	assert_int_equal(f.td->withdrawals, withdrawals + 1);
+	assert_int_equal(card->qpn, 0);
+	assert_int_equal(card->lock, 7);
+	for (uint32_t i = 0; i < QPN_PER_BLOCK; i++) {
+		assert_int_equal(qp_create(f.pd, &f.init, &qp), 0);
+		if (qp->qpn == n) {
+			assert_ptr_not_equal(qp->card, card);
+			assert_int_equal(qp->card->qpn, n);
+			assert_int_equal(qp->card->lock, 0);
+		}
+		assert_int_equal(qp_destroy(qp, &(uint32_t){ 0 }), 0);
+	}
+	assert_int_equal(card->qpn, 0);
+	assert_int_equal(card->lock, 7);
+	card->lock = 0;
+	alarm(0);
+	fixture_close(&f);
+}
+
 /* QP numbers: block number and index, allocated cyclically. When a block is full, a second one is leased. */
 static void qp_numbers(void **state)
 {
@@ -273,6 +310,7 @@ int main(void)
 		cmocka_unit_test(qp_limits),
 		cmocka_unit_test(qp_sizes),
 		cmocka_unit_test(qp_busy),
+		cmocka_unit_test(qp_stopped_peer),
 		cmocka_unit_test(qp_numbers),
 	};
 

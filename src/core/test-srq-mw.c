@@ -129,6 +129,7 @@ static void test_mw(void **state)
 	b = (struct mw_bind){ va + 100, 50, mr->lkey, w2->rkey, (w2->rkey + 1) & 0xff, rw };
 	old = w2->rkey;
 	assert_int_equal(mw_bind(qp, &b), 0);
+	assert_int_equal(f->td->quiesces, 0);
 	assert_int_equal(w2->rkey, (old & ~0xffu) | ((old + 1) & 0xff));
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 50, rw, &p), MR_OK);
 	assert_ptr_equal(p, f->buf + 100);
@@ -147,7 +148,9 @@ static void test_mw(void **state)
 	b.mw_rkey = w2->rkey;
 	assert_int_equal(mw_bind(qp, &b), MW_BOUND);
 	assert_int_equal(mw_invalidate(other, w2->rkey), MW_OTHER_QP);
+	assert_int_equal(f->td->quiesces, 0);
 	assert_int_equal(mw_invalidate(qp, w2->rkey), 0);
+	assert_int_equal(f->td->quiesces, 1);
 	assert_int_not_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 5, rw, &p),
 			     MR_OK);
 
@@ -161,16 +164,24 @@ static void test_mw(void **state)
 	b = (struct mw_bind){ 0, 0, 0, w1->rkey, 3, 0 };
 	assert_int_equal(mw_bind(qp, &b), 0);
 	assert_int_equal(mr->usecnt, 0);
+	assert_int_equal(f->td->quiesces, 2);
 
 	/* Destroying the QP unbinds its type 2 windows. */
 	b = (struct mw_bind){ va, 8, mr->lkey, w2->rkey, 9, rw | IB_UVERBS_ACCESS_ZERO_BASED };
 	assert_int_equal(mw_bind(qp, &b), 0);
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, 0, 8, rw, &p), MR_OK);
+	assert_int_equal(f->td->withdrawals, 0);
 	assert_int_equal(qp_destroy(qp, &n), 0);
 	assert_int_equal(mr->usecnt, 0);
-	assert_int_equal(qp_destroy(other, &n), 0);
+	assert_int_equal(f->td->withdrawals, 1);
+	b = (struct mw_bind){ va, 8192, mr->lkey, w1->rkey, 4, rw };
+	assert_int_equal(mw_bind(other, &b), 0);
 	assert_int_equal(mw_dealloc(w1), 0);
+	assert_int_equal(f->td->withdrawals, 2);
 	assert_int_equal(mw_dealloc(w2), 0);
+	assert_int_equal(f->td->withdrawals, 2);
+	assert_int_equal(f->td->quiesces, 2);
+	assert_int_equal(qp_destroy(other, &n), 0);
 	assert_int_equal(mr_destroy(mr), 0);
 }
 

@@ -11,8 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/testing.h"
+#include "core/testing.h"
 #include "core/umem.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "wire/crc.h"
 
 static void fill(uint8_t *p, size_t n, uint8_t seed)
@@ -75,7 +76,7 @@ static void faults(void **state)
 	uint8_t *up = half_mapped(false), *down = half_mapped(true), buf[2048], bad[2048];
 	size_t n, k;
 
-	umem_test_handler();
+	test_fault_handler();
 	memset(buf, 0x22, sizeof(buf));
 	for (n = 1; n <= 300; n += n < 80 ? 1 : 37)
 		for (k = 0; k < n; k++) {
@@ -105,7 +106,7 @@ static void truncated_file(void **state)
 	int fd = memfd_create("test", 0);
 	size_t n;
 
-	umem_test_handler();
+	test_fault_handler();
 	assert_int_equal(ftruncate(fd, 2 * PAGE), 0);
 	m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(m, MAP_FAILED);
@@ -161,7 +162,7 @@ static void iovs(void **state)
 	int round, ns, nd, err;
 	uint64_t i;
 
-	umem_test_handler();
+	test_fault_handler();
 	test_seed(&p);
 	fill(src, sizeof(src), 9);
 	for (round = 0; round < 20000; round++) {
@@ -197,7 +198,7 @@ static void atomics(void **state)
 	uint8_t *up = half_mapped(false);
 	uint64_t word[2] = { 5, 77 }, orig = 0;
 
-	umem_test_handler();
+	test_fault_handler();
 	assert_int_equal(umem_cmp_swp(word, 4, 9, &orig), 0);
 	assert_int_equal(orig, 5);
 	assert_int_equal(word[0], 5);
@@ -336,7 +337,7 @@ static void copies_with_crc(void **state)
 			assert_int_equal(dst[0], 0xee);
 			assert_int_equal(dst[1 + lens[i]], 0xee);
 		}
-	umem_test_handler();
+	test_fault_handler();
 	m = half_mapped(false);
 	for (size_t n = 1; n <= 1024; n += 31) {
 		assert_int_equal(umem_copy_crc(dst, m - n, n, &crc), 0);

@@ -72,7 +72,7 @@ static void test_checks(void **state)
 
 	EXPECT(why_of(pd, 0x123400, at, 8, REMOTE_WRITE), KEY_NONE, 0x123400, 0, 0);
 	EXPECT(why_of(pd, 0xffffffff, at, 8, REMOTE_WRITE), KEY_NONE, 0xffffffff, 0, 0);
-	EXPECT(why_of(pd, 0, at, 8, REMOTE_WRITE), KEY_NONE, 0, 0, 0);
+	EXPECT(why_of(pd, 0, at, 8, REMOTE_WRITE), KEY_NONE, 0, 2, 0);
 	EXPECT(why_of(pd, __builtin_bswap32(key), at, 8, REMOTE_WRITE), KEY_NONE,
 	       __builtin_bswap32(key), 1, 0);
 	EXPECT(why_of(pd, key ^ 1, at, 8, REMOTE_WRITE), KEY_OLD, key ^ 1, key, 0);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <signal.h>
+#include "base/log.h"
+#include "core/core_internal.h"
 #include "core/testing.h"
+#include "core/umem.h"
 
 static int test_lease_block(struct rdev *dev, struct qp_card **cards)
 {
@@ -33,12 +37,19 @@ static void test_qp_disconnect(struct qp *qp)
 	qp->link = NULL;
 }
 
-static bool test_quiesce(struct rdev *dev)
+static uint64_t test_withdrawn(struct rdev *dev)
 {
-	struct test_dev *td = dev->host;
+	return ++((struct test_dev *)dev->host)->withdrawals;
+}
 
-	td->quiesces++;
-	return !td->stopped;
+static bool test_quiet(struct rdev *dev, uint64_t n)
+{
+	return n <= ((struct test_dev *)dev->host)->quiet_until;
+}
+
+static void test_quiesce(struct rdev *dev)
+{
+	((struct test_dev *)dev->host)->quiesces++;
 }
 
 static int test_ring_alloc(struct ucontext *uctx, struct ring *r)
@@ -90,7 +101,7 @@ struct test_dev *test_dev_create(void)
 	static const struct rdev_ops ops = {
 		.lease_block = test_lease_block, .qp_connect = test_qp_connect,
 		.ud_link = test_ud_link, .qp_disconnect = test_qp_disconnect,
-		.quiesce = test_quiesce,
+		.withdrawn = test_withdrawn, .quiet = test_quiet, .quiesce = test_quiesce,
 	};
 	static const struct ucontext_ops uctx_ops = { test_ring_alloc, test_ring_free };
 	struct test_dev *td = calloc(1, sizeof(*td));
@@ -110,6 +121,7 @@ struct test_dev *test_dev_create(void)
 	td->dev.pkey[0] = 0xffff;
 	td->dev.npkeys = 1;
 	td->dev.num_comp_vectors = 2;
+	td->quiet_until = UINT64_MAX;
 	td->first_block = 1;
 	td->next_offset = 1ull << 30;
 	td->uctx = (struct ucontext){ .dev = &td->dev, .ops = &uctx_ops, .host = td };
@@ -117,12 +129,44 @@ struct test_dev *test_dev_create(void)
 	return td;
 }
 
+static void test_fault(int sig, siginfo_t *si, void *uc)
+{
+	if (!umem_fix_fault(uc))
+		signal(sig, SIG_DFL);
+}
+
+void test_fault_handler(void)
+{
+	struct sigaction sa = { .sa_sigaction = test_fault,
+				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+
+	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGBUS, &sa, NULL);
+}
+
+/* A process keeps its devices until it ends; a test ends them, to see that nothing is left. */
+static void test_rdev_fini(struct rdev *dev)
+{
+	uint32_t i;
+
+	BUG_ON(!list_empty(&dev->contexts));
+	for (i = 0; i < dev->nblocks; i++)
+		idtable_fini(&dev->blocks[i].qps);
+	free(dev->blocks);
+	dev->blocks = NULL;
+	dev->nblocks = 0;
+	mr_ended_forget(dev);
+	idtable_fini(&dev->mrs);
+	idtable_fini(&dev->mws);
+	idtable_fini(&dev->ahs);
+}
+
 void test_dev_destroy(struct test_dev *td)
 {
 	struct key_card *keys = td->dev.keys;
 
 	list_del(&td->uctx.entry);
-	rdev_fini(&td->dev);
+	test_rdev_fini(&td->dev);
 	munmap(keys, TEST_KEYS_SIZE);
 	while (td->nblocks)
 		free(td->cards[--td->nblocks]);

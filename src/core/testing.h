@@ -27,10 +27,17 @@ struct test_dev {
 	int lease_err, connect_err, ring_err;	/* 0, or the -errno to return */
 	struct link *link;	/* result of qp_connect() and ud_link(); NULL: packets are lost */
 	int connects, disconnects, quiesces;	/* number of calls */
-	bool stopped;		/* quiesce() finds a peer that is stopped within its access */
+	uint64_t withdrawals;	/* number of calls */
+	uint64_t quiet_until;	/* quiet() is true up to this withdrawal; a peer is stopped in an access from before the next */
 	int rings;		/* allocated and not freed */
 	uint64_t next_offset;
 };
+
+/*
+ * Installs a SIGSEGV and SIGBUS handler that handles guarded copies only (core/umem.h). cmocka installs its own handler
+ * before each test, so call this inside the test.
+ */
+void test_fault_handler(void);
 
 /* f->fd counts the unread events instead of being a descriptor. */
 extern const struct event_file_ops test_event_ops;

@@ -24,7 +24,7 @@
 #include <ucontext.h>
 #include "base/sys.h"
 #include "core/umem.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #ifndef UMEM_PORTABLE
 #include "core/umem_arch.h"
@@ -353,19 +353,4 @@ HOT int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 		len -= n;
 	}
 	return 0;
-}
-
-static void umem_test_fault(int sig, siginfo_t *si, void *uc)
-{
-	if (!umem_fix_fault(uc))
-		signal(sig, SIG_DFL);
-}
-
-void umem_test_handler(void)
-{
-	struct sigaction sa = { .sa_sigaction = umem_test_fault,
-				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
-
-	sigaction(SIGSEGV, &sa, NULL);
-	sigaction(SIGBUS, &sa, NULL);
 }

@@ -6,7 +6,7 @@
  * A table lists every instruction that accesses such memory and the address to resume at
  * after a fault (as the kernel's __ex_table). The SIGSEGV and SIGBUS handler of preload/
  * calls umem_fix_fault(), which looks the faulting instruction up. Tests use
- * umem_test_handler().
+ * test_fault_handler() of core/testing.h.
  *
  * Placement order: programs poll the last byte of a message. Therefore no byte of a copy
  * becomes visible after its last byte, and an aligned 8-byte copy is one store.
@@ -48,10 +48,4 @@ int umem_store64(uint64_t *p, uint64_t v);
  * uc is changed to resume after it.
  */
 bool umem_fix_fault(void *uc);
-/*
- * For tests and fuzzers: installs a SIGSEGV and SIGBUS handler that handles guarded copies
- * only. cmocka installs its own handler before each test, so call this inside the test.
- */
-void umem_test_handler(void);
-
 #endif

@@ -51,7 +51,7 @@ static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
 	else if (key_of_card(dev, key))
 		why_set(why, KEY_OLD, key, key_of_card(dev, key));
 	else
-		why_set(why, KEY_NONE, key, other && key_of_card(dev, other) == other);
+		why_set(why, KEY_NONE, key, !key ? 2 : other && key_of_card(dev, other) == other);
 }
 
 void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, uint64_t va,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages that clients write to shared memory (ipc/channel.h). A channel has a slot for one
- * request, which rused answers, and a queue of at most CHAN_QUEUE messages without an answer.
+ * request, which rused answers, and a queue of messages without an answer.
  *
  * rused polls the channels of all clients that sent something since it last slept. In one round of
- * the event loop it takes from each of these channels at most one request and CHAN_QUEUE queued
+ * the event loop it takes from each of these channels at most one request and CHAN_QUEUE bytes of queued
  * messages, so no client can starve the others.
  */
 #include <errno.h>
@@ -12,14 +12,12 @@
 #include "base/log.h"
 #include "daemon/channels.h"
 #include "daemon/clients.h"
-#include "daemon/ucma.h"
+#include "daemon/files/cmfile.h"
 #include "loop/loop.h"
 
 static bool channel_has_message(const struct client *c)
 {
-	const struct ipc_channel *ch = c->channel.map;
-
-	return ipc_channel_posted(ch) || ipc_channel_queued(ch, c->channel.tail);
+	return ipc_channel_asked(c->channel.map) || ipc_channel_queued(&c->channel.queue);
 }
 
 static void channel_watch(struct client *c, bool on)
@@ -57,27 +55,28 @@ static bool channels_there(void *ctx)
 
 void channel_drain(struct client *c)
 {
-	uint32_t there = c->channel.tail;
+	struct shared_ring_end *queue = &c->channel.queue;
+	uint32_t began = queue->at, there = began;
 	char body[CHAN_QUEUE_BODY];
 	struct ipc_hdr h;
-	size_t len;
+	uint32_t len;
 	int rc = 0;
 
 	if (!c->channel.map)
 		return;
-	ipc_channel_heard(c->channel.map);
-	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
+	/* All that was queued before this call is taken. */
+	while (queue->at - began < CHAN_QUEUE && !rc && c->channel.map) {
 		/*
 		 * Handle all messages that are queued by now with the same loop.moment, so that
 		 * kernel tables are read at most once for them. Then publish their effects, which
 		 * may wake programs: a woken program competes with rused for the CPU.
 		 */
-		if (there == c->channel.tail) {
-			ucma_settle(c->channel.all->ucma);
-			there = ipc_channel_head(c->channel.map);
+		if (there == queue->at) {
+			cmfiles_flush(c->channel.all->ucma);
+			there = shared_ring_there(queue);
 			c->channel.all->loop->moment++;
 		}
-		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
+		rc = shared_ring_get(queue, &h, body, sizeof(body), &len);
 		if (!rc)
 			rc = client_posted(c, &h, body, len);
 	}
@@ -87,11 +86,13 @@ void channel_drain(struct client *c)
 
 bool channels_drain(struct channels *chs)
 {
-	struct client *c, *t;
+	struct process *pr, *t;
 	bool any = false;
 
-	list_for_each_entry_safe(c, t, &chs->clients->list, node) {
-		if (!c->channel.map || !ipc_channel_queued(c->channel.map, c->channel.tail))
+	list_for_each_entry_safe(pr, t, &chs->processes->list, node) {
+		struct client *c = client_of(pr);
+
+		if (!c->channel.map || !ipc_channel_queued(&c->channel.queue))
 			continue;
 		channel_drain(c);
 		any = true;
@@ -106,7 +107,7 @@ static void channel_take(struct client *c)
 	size_t len;
 	int rc;
 
-	if (ipc_channel_queued(c->channel.map, c->channel.tail)) {
+	if (ipc_channel_queued(&c->channel.queue)) {
 		channel_used(c);
 		channel_drain(c);
 	}
@@ -141,13 +142,13 @@ static void channels_take(void *ctx)
 	}
 }
 
-void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
-		   struct ucma_files *ucma)
+void channels_init(struct channels *chs, struct loop *l, struct processes *processes,
+		   struct cmfiles *ucma)
 {
 	static const struct loop_memory memory = { channels_watch, channels_there, channels_take,
 						   TUNE_SOON };
 
-	*chs = (struct channels){ .loop = l, .clients = clients, .ucma = ucma };
+	*chs = (struct channels){ .loop = l, .processes = processes, .ucma = ucma };
 	list_init(&chs->list);
 	l->memory = &memory;
 	l->memory_ctx = chs;
@@ -165,7 +166,7 @@ int channel_open(struct channels *chs, struct client *c)
 	c->channel.all = chs;
 	list_init(&c->channel.node);
 	c->channel.watched = false;
-	c->channel.tail = 0;
+	c->channel.queue = ipc_channel_queue(c->channel.map);
 	return fd;
 }
 

@@ -10,14 +10,14 @@
 #include "ipc/channel.h"
 
 struct client;
-struct clients;
 struct loop;
-struct ucma_files;
+struct processes;
+struct cmfiles;
 
 struct channels {
 	struct loop *loop;
-	struct clients *clients;
-	struct ucma_files *ucma;
+	struct processes *processes;
+	struct cmfiles *ucma;
 	struct list_head list;		/* clients being polled, by channel.node */
 };
 
@@ -25,13 +25,13 @@ struct channel {
 	struct channels *all;
 	struct ipc_channel *map;	/* NULL: none */
 	struct list_head node;		/* channels.list */
-	uint32_t tail;			/* position in its queue */
+	struct shared_ring_end queue;	/* of map */
 	bool watched;
 };
 
 /* Has the loop poll the channels. */
-void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
-		   struct ucma_files *ucma);
+void channels_init(struct channels *chs, struct loop *l, struct processes *processes,
+		   struct cmfiles *ucma);
 /* Creates the client's channel. Returns the descriptor for it, or -errno; -EBUSY: it has one. */
 int channel_open(struct channels *chs, struct client *c);
 /* No effect if it is closed already. */

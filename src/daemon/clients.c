@@ -6,10 +6,8 @@
  * not enough, as a forked child keeps the inherited one open; the pidfd alone is not either, as a
  * process of another PID namespace has none here.
  *
- * rused exits in two steps: it shuts the listening socket down, so that connect() fails with
- * ECONNREFUSED, and then accepts what is left in the queue. If there is a client, it listens again
- * and stays. A socket of the service manager (ruse.socket) is not shut down: the manager starts the
- * next rused for what connects to it.
+ * rused exits in two steps: it stops listening and accepts what is left in the queue. If there is a
+ * client, it listens again and stays.
  *
  * Killed clients stay in loop.dead until the end of the event loop's round, as callers may still
  * use them.
@@ -21,9 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fds.h"
@@ -32,21 +29,55 @@
 #include "ipc/version.h"
 
 #define MAX_CLIENTS 1024
-#define BACKLOG 128
-#define GIVEN_FD 3		/* SD_LISTEN_FDS_START of sd_listen_fds(3) */
 #define DRAIN_MAX 512		/* more messages than a socket can hold */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77		/* Linux 6.5 */
 #endif
 
-struct client *client_by_proc(const struct clients *cs, uint32_t proc)
+struct client *client_of(struct process *pr)
 {
-	struct client *c;
+	return container_of(pr, struct client, p);
+}
 
-	list_for_each_entry(c, &cs->list, node)
-		if (proc && c->proc == proc)
-			return c;
-	return NULL;
+struct client *client_by_proc(const struct processes *ps, uint32_t proc)
+{
+	struct process *pr = process_by_number(ps, proc);
+
+	return pr ? client_of(pr) : NULL;
+}
+
+int client_peer(const struct processes *ps, const struct lease_table *leases, uint32_t block,
+		struct ipc_peer *rep)
+{
+	const struct process *pr = process_by_number(ps, lease_owner(leases, block));
+
+	if (!pr)
+		return lease_awaited(leases, block) ? -EAGAIN : -ENOENT;
+	rep->block = block;
+	rep->pid = pr->pid;
+	rep->proc = pr->proc;
+	rep->dev_index = leases->block[block].dev_index;
+	memcpy(rep->sock, pr->sock_name, sizeof(rep->sock));
+	return 0;
+}
+
+int client_context(struct client *c, const struct ipc_context *q)
+{
+	const struct host_page *page = c->r->host.page;
+	int i;
+
+	if (q->opened > 1)
+		return -EPROTO;
+	for (i = 0; i < HOST_MAX_DEVS; i++)
+		if (page->dev[i].in_use && page->dev[i].index == q->dev_index)
+			break;
+	if (i == HOST_MAX_DEVS)
+		return -ENODEV;
+	if (!q->opened && !c->p.nctx[i])
+		return -EINVAL;
+	c->p.nctx[i] += q->opened ? 1 : -1;
+	devices_released(&c->r->devices);
+	return 0;
 }
 
 void client_kill(struct client *c, const char *why)
@@ -56,30 +87,32 @@ void client_kill(struct client *c, const char *why)
 	if (c->dead)
 		return;
 	c->dead = true;
-	log_info("process %u (pid %d, %s): %s", c->proc, c->pid, c->comm, why);
-	lease_put_all(&r->leases, c->proc, r->loop.now);
+	log_info("process %u (pid %d, %s): %s", c->p.proc, c->p.pid, c->p.comm, why);
+	lease_put_all(&r->leases, c->p.proc, r->loop.now);
 	port_steer(&r->port);
-	nlsock_close_all(c);
+	nlsock_close_all(&c->netlink);
 	channel_close(c);
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
-	res_client_gone(&r->host, c);
-	explain_client_gone(&r->explain, c, r->loop.now);
-	captures_client_gone(&r->host, &r->gsi, c);
-	fault_client_gone(&r->faults, c);
+	res_process_gone(&r->host, &c->p);
+	explain_process_gone(&r->explain, &c->p, r->loop.now);
+	runs_process_gone(&r->runs, &r->processes, &c->p, r->host.page, r->loop.now);
+	runs_end(&r->runs, c);
+	captures_process_gone(&r->host, &r->gsi, &c->p);
+	fault_process_gone(&r->faults, &c->p);
 	fabric_client_gone(&c->fabric);
-	if (c->page_fd >= 0)
-		close(c->page_fd);
-	c->page_fd = -1;
+	if (c->p.page_fd >= 0)
+		close(c->p.page_fd);
+	c->p.page_fd = -1;
 	if (c->notify_fd >= 0)
 		close(c->notify_fd);
 	c->notify_fd = -1;
 	free(c->out);
 	c->out = NULL;
-	list_del(&c->node);
+	list_del(&c->p.node);
 	devices_released(&c->r->devices);
-	list_add_tail(&c->node, &r->loop.dead);
-	if (--r->clients.count)
+	list_add_tail(&c->p.node, &r->loop.dead);
+	if (--r->processes.count)
 		return;
 	if (r->drain)
 		r->loop.stop = true;
@@ -97,7 +130,7 @@ void clients_reap(struct loop *l)
 	}
 }
 
-_Static_assert(offsetof(struct client, node) == 0, "freed by its node");
+_Static_assert(offsetof(struct client, p.node) == 0, "freed by its node");
 
 int client_flush(struct client *c)
 {
@@ -132,14 +165,14 @@ void client_refused(struct client *c, int rc)
 		client_kill(c, "closed its connection");
 		return;
 	}
-	log_warn("pid %d (%s) sent an invalid message: %s", c->pid, c->comm, strerror(-rc));
+	log_warn("pid %d (%s) sent an invalid message: %s", c->p.pid, c->p.comm, strerror(-rc));
 	client_kill(c, "disconnected");
 }
 
 static void client_other_version(struct client *c, const struct ipc_hdr *h)
 {
 	log_warn("refused pid %d: its messages have version %u, those of this rused (%s) version %d; "
-		 "`ruse stop --now' ends this rused", c->pid, h->version, ipc_release, IPC_VERSION);
+		 "`ruse stop --now` ends this rused", c->p.pid, h->version, ipc_release, IPC_VERSION);
 	ipc_version_refuse(c->sock.fd, h);
 	client_kill(c, "disconnected: another version");
 }
@@ -197,11 +230,11 @@ static void client_watch_death(struct client *c)
 	socklen_t len = sizeof(int);
 	int fd = -1;
 
-	if (!c->pid)
+	if (!c->p.pid)
 		return;
 	/* The kernel's SO_PEERPIDFD is safe against reuse of the PID. */
 	if (getsockopt(c->sock.fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
-		fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		fd = (int)syscall(SYS_pidfd_open, c->p.pid, 0);
 	if (fd < 0)
 		return;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -243,29 +276,30 @@ static void client_new(struct rused *r, int fd)
 		close(fd);
 		return;
 	}
-	c = r->clients.count < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
+	c = r->processes.count < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
-		log_warn("refused pid %d: there are already %u clients", cr.pid, r->clients.count);
+		log_warn("refused pid %d: there are already %u clients", cr.pid, r->processes.count);
 		clients_refuse(fd, -EUSERS);
 		return;
 	}
 	c->r = r;
-	c->pid = cr.pid;
-	c->uid = cr.uid;
-	c->page_fd = c->notify_fd = -1;
+	c->p.pid = cr.pid;
+	c->p.uid = cr.uid;
+	c->p.page_fd = c->notify_fd = -1;
 	c->pidfd.fd = -1;
 	fabric_client_init(&c->fabric, &r->fabrics);
+	c->p.fabric = &c->fabric;
 	c->sock.fn = client_event;
 	c->pidfd.fn = client_died;
-	list_init(&c->netlink);
+	nlsock_owner_init(&c->netlink, &c->p);
 	if (loop_add(&r->loop, &c->sock, fd, EPOLLIN)) {
 		clients_refuse(fd, -ENOMEM);
 		free(c);
 		return;
 	}
 	client_watch_death(c);
-	list_add_tail(&c->node, &r->clients.list);
-	r->clients.count++;
+	list_add_tail(&c->p.node, &r->processes.list);
+	r->processes.count++;
 	timer_cancel(&r->loop.timers, &r->idle_timer);
 }
 
@@ -286,150 +320,33 @@ static void clients_refuse_one(struct rused *r, int lfd)
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Accepts one client. False: none is waiting. */
-static bool clients_accept_one(struct rused *r)
+bool clients_accept(void *ctx, int lfd)
 {
-	int fd = fds_accept(r->listen.fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct rused *r = ctx;
+	int fd = fds_accept(lfd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0) {
 		client_new(r, fd);
 		return true;
 	}
 	if (fd == -EMFILE || fd == -ENFILE)
-		clients_refuse_one(r, r->listen.fd);
+		clients_refuse_one(r, lfd);
 	return false;
-}
-
-static void clients_listen_event(struct loop_fd *f, uint32_t events)
-{
-	clients_accept_one(container_of(f, struct rused, listen));
-}
-
-bool clients_given(struct rused *r)
-{
-	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-	int type = 0, listens = 0;
-	socklen_t len = sizeof(int);
-
-	r->given = -1;
-	if (!pid || !count || strtol(pid, NULL, 10) != getpid())
-		return true;
-	if (strcmp(count, "1") || getsockopt(GIVEN_FD, SOL_SOCKET, SO_TYPE, &type, &len) ||
-	    type != SOCK_SEQPACKET ||
-	    getsockopt(GIVEN_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) || !listens)
-		return false;
-	fcntl(GIVEN_FD, F_SETFD, FD_CLOEXEC);
-	fcntl(GIVEN_FD, F_SETFL, O_NONBLOCK);
-	r->given = GIVEN_FD;
-	return true;
-}
-
-/* Makes RUN/rused.sock a link of the given socket. A descriptor of the socket, or -errno. */
-static int clients_link(const struct rused *r)
-{
-	struct sockaddr_un sa = { 0 };
-	socklen_t len = sizeof(sa) - 1;
-	struct stat there, st;
-
-	if (getsockname(r->given, (struct sockaddr *)&sa, &len) || lstat(sa.sun_path, &st))
-		return -errno;
-	/* ruse.socket has made the link already, so that a program could start rused. */
-	if (fstatat(r->place.run, IPC_SOCK_NAME, &there, AT_SYMLINK_NOFOLLOW) ||
-	    there.st_ino != st.st_ino || there.st_dev != st.st_dev) {
-		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
-		if (linkat(AT_FDCWD, sa.sun_path, r->place.run, IPC_SOCK_NAME, 0))
-			return -errno;
-	}
-	/* The process that has called listen() last is the peer that SO_PEERCRED names: not systemd. */
-	if (listen(r->given, BACKLOG))
-		return -errno;
-	return fcntl(r->given, F_DUPFD_CLOEXEC, 0);
-}
-
-/* Creates RUN/rused.sock. A descriptor of the socket, or -errno. */
-static int clients_bind(const struct rused *r)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int fd, rc;
-
-	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" IPC_SOCK_NAME, r->place.rundir) >=
-	    (int)sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	/* rused holds the lock, so the old socket's owner is dead. */
-	unlinkat(r->place.run, IPC_SOCK_NAME, 0);
-	if (!bind(fd, (struct sockaddr *)&sa, sizeof(sa)) && !listen(fd, BACKLOG))
-		return fd;
-	rc = -errno;
-	close(fd);
-	return rc;
-}
-
-int clients_listen(struct rused *r)
-{
-	int fd = -1, rc;
-
-	if (r->given >= 0) {
-		fd = clients_link(r);
-		if (fd < 0) {
-			log_warn("cannot link the socket of the service manager to %s/" IPC_SOCK_NAME
-				 ": %s; rused makes a socket of its own",
-				 r->place.rundir, strerror(-fd));
-			close(r->given);
-			r->given = -1;
-		}
-	}
-	if (fd < 0)
-		fd = clients_bind(r);
-	if (fd < 0)
-		return fd;
-	place_bound(&r->place);
-	r->listen.fn = clients_listen_event;
-	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
-	if (rc)
-		close(fd);
-	return rc;
-}
-
-void clients_listen_no_more(struct rused *r)
-{
-	if (r->listen.fd < 0)
-		return;
-	/* The next rused accepts what connects to a given socket. */
-	if (r->given < 0)
-		shutdown(r->listen.fd, SHUT_RD);
-	while (clients_accept_one(r))
-		;
-	loop_del(&r->loop, &r->listen);
-}
-
-void clients_unlink(const struct rused *r)
-{
-	if (r->given < 0 && place_ours(&r->place))
-		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
-}
-
-int clients_listen_again(struct rused *r)
-{
-	clients_listen_no_more(r);
-	return clients_listen(r);
 }
 
 bool clients_leave(struct rused *r)
 {
 	int rc;
 
-	clients_listen_no_more(r);
-	if (!r->clients.count) {
-		clients_unlink(r);
+	listener_stop(&r->listener);
+	if (!r->processes.count) {
+		listener_unlink(&r->listener);
 		return true;
 	}
 	/* Another rused owns the run directory: serve the client, but do not listen again. */
 	if (!place_ours(&r->place))
 		return false;
-	rc = clients_listen(r);
+	rc = listener_open(&r->listener);
 	if (rc)
 		log_err("cannot listen for clients again: %s", strerror(-rc));
 	return rc;
@@ -439,14 +356,14 @@ bool rused_busy(const struct rused *r)
 {
 	/* Leased QP number blocks, devices added or deleted by the user, a fabric and open files must not be lost. */
 	return lease_any(&r->leases) || r->host.configured || r->fabrics.fabric ||
-	       ucma_busy(&r->ucma) || umad_busy(&r->umads);
+	       cmfiles_busy(&r->ucma) || umad_busy(&r->umads);
 }
 
 void clients_close_all(struct rused *r)
 {
-	struct client *c, *t;
+	struct process *pr, *t;
 
-	list_for_each_entry_safe(c, t, &r->clients.list, node)
-		client_kill(c, "disconnected: rused exits");
+	list_for_each_entry_safe(pr, t, &r->processes.list, node)
+		client_kill(client_of(pr), "disconnected: rused exits");
 	clients_reap(&r->loop);
 }

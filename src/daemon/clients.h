@@ -7,54 +7,36 @@
 
 #include "base/list.h"
 #include "daemon/channels.h"
+#include "daemon/files/nlsock.h"
+#include "daemon/state/process.h"
 #include "fabrics/client.h"
-#include "ipc/pages.h"
 #include "loop/loop.h"
 
+struct ipc_context;
 struct ipc_hdr;
+struct ipc_hello;
+struct ipc_hello_reply;
+struct ipc_peer;
+struct lease_table;
 struct rused;
 
-struct clients {
-	struct list_head list;	/* struct client */
-	uint32_t count;
-	uint32_t next_proc, next_place;
-};
-
 struct client {
-	struct list_head node;
+	struct process p;
 	struct rused *r;
 	struct loop_fd sock, pidfd;
-	pid_t pid;		/* from SO_PEERCRED; 0 = the process is not in a PID namespace that rused sees */
-	uid_t uid;
 	bool hello, dead;
-	uint32_t proc;		/* 0 = ruse */
-	char comm[16], sock_name[32];
-	int page_fd;		/* memfd of its process page (struct proc_page); -1: none */
-	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
 	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
-	uint32_t nctx[HOST_MAX_DEVS];
-	struct list_head netlink;
-	uint32_t nnetlink;
+	struct nlsock_owner netlink;
 	char *out;		/* rest of an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
-	uint32_t capture;	/* host_capture.id of its capture; 0: it has none */
 	uint16_t out_type;
 	struct fabric_client fabric;
 	struct channel channel;
 };
 
-/*
- * Sets r->given to the listening socket that a service manager has passed (LISTEN_FDS), or to -1. False:
- * something else was passed.
- */
-bool clients_given(struct rused *r);
-int clients_listen(struct rused *r);
-/* Removes RUN/rused.sock, unless it belongs to the service manager or to another rused. */
-void clients_unlink(const struct rused *r);
-/* Replaces the listening socket by a new one; connected clients stay. 0, or -errno: there is no listening socket. */
-int clients_listen_again(struct rused *r);
-void clients_listen_no_more(struct rused *r);
+/* struct listener.accept; ctx: struct rused. */
+bool clients_accept(void *ctx, int lfd);
 /* True if rused must not exit although it has no client, e.g. because processes still use leased QP numbers. */
 bool rused_busy(const struct rused *r);
 /* Stops listening before the exit. False: a client has connected meanwhile, so rused must go on. */
@@ -67,16 +49,27 @@ void client_refused(struct client *c, int rc);
 /* Handles all unread messages of the client. Call before closing it or a file that it wrote to. May kill it. */
 void client_drain(struct client *c);
 /* NULL: none. */
-struct client *client_by_proc(const struct clients *cs, uint32_t proc);
+struct client *client_by_proc(const struct processes *ps, uint32_t proc);
+/* pr: of a client. */
+struct client *client_of(struct process *pr);
 /* Sends the rest of the answer in c->out, as far as the socket has room. 0 or -errno. */
 int client_flush(struct client *c);
 
+/*
+ * hello.c: IPC_HELLO. Sets *rep, and *notify to the process's end of the notify socket, owned by the caller; -1: none. Takes
+ * fds[0], the process page, and sets it to -1. 0; -EPROTO: malformed; -EXDEV: of another network namespace; -EMFILE ...
+ */
+int client_hello(struct client *c, const struct ipc_hello *q, int *fds, int nfds,
+		 struct ipc_hello_reply *rep, int *notify);
+/* IPC_PEER: the process that leases the block of QP numbers. 0, -ENOENT or -EAGAIN (messages.def). */
+int client_peer(const struct processes *ps, const struct lease_table *leases, uint32_t block,
+		struct ipc_peer *rep);
+/* IPC_CONTEXT: counts the client's open contexts. 0; -ENODEV; -EINVAL: it has none open; -EPROTO: malformed. */
+int client_context(struct client *c, const struct ipc_context *q);
 /* dispatch.c: handles one message of a client and takes over the fds. After -errno the caller closes the client. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
-/* Like client_message(), for a message from the queue of the client's channel, which gets no answer and carries no fds. */
+/* Like client_message(), for a message from the queue of the client's channel: one that messages.def calls POSTED. */
 int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
-/* Copies the client's process page. 0 or -errno. */
-int client_page(const struct client *c, struct proc_page *copy);
 
 #endif

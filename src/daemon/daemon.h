@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rused, one per user and network namespace. main.c describes how it works. */
+/*
+ * rused, one per user and network namespace. main.c describes how it works.
+ *
+ * Its parts are rooms below daemon/: life (run directory, socket, cgroup) and state (processes,
+ * devices, UDP port, leases) include no other; reports (status, explain, stuck, objects) state;
+ * files (rdma_cm, netlink) and faults (`ruse fault`) state and reports. What is above a part it gets as
+ * functions. struct rused is for daemon/ itself: it connects them (parts.c), has the processes'
+ * connections (clients.c, channels.c) and handles their messages (dispatch.c).
+ */
 #ifndef RUSE_DAEMON_H
 #define RUSE_DAEMON_H
 
 #include <sys/types.h>
 
-#include "daemon/captures.h"
-#include "daemon/cgroup.h"
 #include "daemon/channels.h"
 #include "daemon/clients.h"
-#include "daemon/devices.h"
-#include "daemon/explain.h"
-#include "daemon/faults.h"
-#include "daemon/host.h"
-#include "daemon/lease.h"
-#include "daemon/nlsock.h"
-#include "daemon/orphans.h"
-#include "daemon/place.h"
-#include "daemon/port.h"
-#include "daemon/res.h"
-#include "daemon/ucma.h"
+#include "daemon/faults/faults.h"
+#include "daemon/files/nlsock.h"
+#include "daemon/files/cmfile.h"
+#include "daemon/life/cgroup.h"
+#include "daemon/life/leftovers.h"
+#include "daemon/life/listener.h"
+#include "daemon/life/place.h"
+#include "daemon/reports/blame.h"
+#include "daemon/reports/explain.h"
+#include "daemon/reports/res.h"
+#include "daemon/reports/runs.h"
+#include "daemon/reports/status.h"
+#include "daemon/reports/stuck.h"
+#include "daemon/state/captures.h"
+#include "daemon/state/devices.h"
+#include "daemon/state/host.h"
+#include "daemon/state/lease.h"
+#include "daemon/state/orphans.h"
+#include "daemon/state/port.h"
+#include "daemon/state/process.h"
 #include "fabrics/client.h"
 #include "fabrics/fabrics.h"
 #include "gsi/gsi.h"
@@ -33,12 +48,12 @@ struct rused {
 	struct loop loop;
 	struct place place;	/* the run directory: lock, socket and log */
 	struct cgroup cgroup;
-	struct loop_fd listen, signals;
-	int given;		/* listening socket of the service manager, of which listen.fd is a copy; -1: none */
-	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
+	struct listener listener;
+	struct loop_fd signals;
+	ns_t idle;		/* time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */
 
-	struct clients clients;
+	struct processes processes;
 	struct channels channels;
 	int spare;		/* reserve descriptor for refusing a client */
 	struct timer idle_timer;
@@ -47,7 +62,11 @@ struct rused {
 	struct port port;
 	struct orphans orphans;
 
+	struct status status;
 	struct explain explain;
+	struct stuck stuck;
+	struct runs runs;
+	struct blame blame;
 	struct host host;
 	struct nlsocks nlsocks;
 
@@ -56,16 +75,16 @@ struct rused {
 	struct hostnet net;
 	struct devices devices;
 	struct gsi gsi;
-	struct ucma_files ucma;
+	struct cmfiles ucma;
 	struct umads umads;
 	struct fabrics fabrics;
 };
 
-/* rused.c: connects the parts of rused with each other. Call after the host page was created. */
+/* parts.c: connects the parts of rused with each other. Call after the host page was created. */
 void rused_connect(struct rused *r);
+/* parts.c: what life/leftovers.c asks about the run directory of a killed rused. */
+extern const struct leftovers_ops rused_leftovers_ops;
 /* struct port.opened: processes that got no UDP socket with their lease ask again. */
 void rused_port_opened(struct port *p);
-/* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
-char *status_text(struct rused *r);
 
 #endif

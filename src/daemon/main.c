@@ -8,29 +8,26 @@
  * (rused_busy()).
  *
  * RUN/lock is held (flock) from before the first other file is made until after the last is
- * removed (place.c). A rused that cannot lock it, and finds that the other rused answers, exits
- * with status 0. With the lock, rused removes what a killed predecessor left, except RUN/leases,
- * which lists the processes that still use their queue-pair numbers (orphans.c).
+ * removed (life/place.c). A rused that cannot lock it, and finds that the other rused answers, says so and exits
+ * with status 0, with --foreground 1. With the lock, rused removes what a killed predecessor left, except RUN/leases,
+ * which lists the processes that still use their queue-pair numbers (state/orphans.c).
  *
- * Single-threaded: loop.c calls clients.c, nlsock.c and devices.c. A message is handled completely
+ * Single-threaded: loop.c calls clients.c, the files and the devices. A message is handled completely
  * before the next one, and nothing waits meanwhile. A client that violates the protocol is closed
  * and logged.
  *
- * The log is RUN/rused.log, or stderr with --foreground. It is removed at a normal exit and kept
- * after a failure; after a crash it is renamed to RUN/rused.crash.
+ * The log is RUN/rused.log, or stderr with --foreground. It stays until the next rused begins a new one;
+ * after a crash it is renamed to RUN/rused.crash. RUN/failures.json (reports/explain.c) stays, too.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
@@ -38,6 +35,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
+#include "daemon/life/reset.h"
 
 #define IDLE_DEFAULT 10
 
@@ -56,7 +54,20 @@ static void rused_usage(FILE *f)
 	      "  --idle SECONDS  exit after SECONDS without a client (default 10; 0: never)\n"
 	      "  --foreground    log to standard error instead of DIR/" IPC_LOG_NAME "\n"
 	      "  --help, --version\n"
-	      "\nEnvironment: RUSE_NETDEV=IF|NAME=IF[,...]|all, RUSE_LOG=err|warn|info|debug\n", f);
+	      "\nEnvironment: RUSE_NETDEV=IF|NAME=IF[,...]|all, RUSE_LIKE=NAME, RUSE_LOG=err|warn|info|debug\n", f);
+}
+
+/* --help and --version, opt. Exits. */
+static void options_tell(int opt)
+{
+	if (opt == 'h')
+		rused_usage(stdout);
+	else
+		puts("rused " RUSE_VERSION);
+	if (!fflush(stdout))
+		exit(0);
+	fprintf(stderr, "rused: standard output: %m\n");
+	exit(1);
 }
 
 /* Parses the options. Exits for --help, --version and wrong usage. */
@@ -67,13 +78,17 @@ static void options_parse(int argc, char **argv, struct options *o)
 		{ "foreground", no_argument, NULL, 'f' },   { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },	    { 0 },
 	};
+	int c, tell = 0;
 	char *end;
-	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 'r':
 			o->rundir = optarg;
+			if (!*optarg) {
+				fputs("rused: --rundir: the argument is empty\n", stderr);
+				exit(2);
+			}
 			break;
 		case 'i':
 			o->idle = strtol(optarg, &end, 10);
@@ -87,73 +102,20 @@ static void options_parse(int argc, char **argv, struct options *o)
 			o->foreground = true;
 			break;
 		case 'h':
-			rused_usage(stdout);
-			exit(0);
 		case 'V':
-			puts("rused " RUSE_VERSION);
-			exit(0);
+			tell = c;
+			break;
 		default:
 			rused_usage(stderr);
 			exit(2);
 		}
 	}
 	if (optind < argc) {
-		rused_usage(stderr);
+		fprintf(stderr, "rused: unexpected argument '%s'\n", argv[optind]);
 		exit(2);
 	}
-}
-
-/* Removes a resource limit; without the permission raises it to the hard limit. */
-static void rlimit_lift(int what)
-{
-	struct rlimit rl = { RLIM_INFINITY, RLIM_INFINITY };
-
-	if (setrlimit(what, &rl) && !getrlimit(what, &rl)) {
-		rl.rlim_cur = rl.rlim_max;
-		setrlimit(what, &rl);
-	}
-}
-
-/* A score that was raised for the starter would make the kernel kill rused first, too. */
-static void oom_score_reset(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, "0", 1) != 1)
-		log_debug("cannot reset oom_score_adj: %m");
-	close(fd);
-}
-
-/*
- * Drops what rused has inherited from the program that started it, since it serves other programs
- * too: CPU affinity, scheduling policy, nice value, resource limits, OOM score, umask. What needs a
- * permission stays without it: a lower nice value, a higher hard limit. ipc/start.c has already
- * reset signals, session and working directory.
- */
-static void reset_process(void)
-{
-	static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
-				      RLIMIT_MEMLOCK, RLIMIT_SIGPENDING };
-	struct sched_param sp = { 0 };
-	struct rlimit rl;
-	cpu_set_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
-	sched_setscheduler(0, SCHED_OTHER, &sp);
-	setpriority(PRIO_PROCESS, 0, 0);
-	if (!getrlimit(RLIMIT_NOFILE, &rl)) {
-		rl.rlim_cur = rl.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		rlimit_lift(limits[i]);
-	oom_score_reset();
-	umask(077);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
+	if (tell)
+		options_tell(tell);
 }
 
 static void signal_event(struct loop_fd *f, uint32_t events)
@@ -199,9 +161,11 @@ static int rused_setup(struct rused *r, const struct options *o)
 {
 	int rc;
 
-	r->listen.fd = r->signals.fd = r->host.page_fd = -1;
-	list_init(&r->clients.list);
+	r->signals.fd = r->host.page_fd = -1;
+	listener_init(&r->listener, &r->loop, &r->place, clients_accept, r);
+	list_init(&r->processes.list);
 	explain_init(&r->explain);
+	runs_init(&r->runs);
 	cgroup_init(&r->cgroup, &r->loop);
 	port_init(&r->port, &r->loop, &r->leases, &r->gsi, rused_port_opened);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
@@ -209,11 +173,11 @@ static int rused_setup(struct rused *r, const struct options *o)
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
-	channels_init(&r->channels, &r->loop, &r->clients, &r->ucma);
-	r->started = r->loop.now;
+	channels_init(&r->channels, &r->loop, &r->processes, &r->ucma);
+	r->status.started = r->loop.now;
 	r->idle = o->idle * NS_S;
 	r->idle_timer.fn = idle_timeout;
-	r->clients.next_proc = rand_u32();
+	r->processes.next_proc = rand_u32();
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lease_init(&r->leases, rand_u32(), orphans_record, &r->orphans);
 	rc = watch_signals(r);
@@ -227,12 +191,12 @@ static int rused_setup(struct rused *r, const struct options *o)
 	if (!rc)
 		rc = gsi_init(&r->gsi, &r->loop, r->host.page, &r->umads);
 	if (!rc)
-		rc = ucma_init(&r->ucma);
+		rc = cmfiles_init(&r->ucma);
 	if (!rc)
 		rc = devices_init(&r->devices);
 	/* Listen last: a client needs everything else as soon as it can connect. */
 	if (!rc)
-		rc = clients_listen(r);
+		rc = listener_open(&r->listener);
 	if (!rc)
 		place_watch(&r->place);
 	if (!rc && r->idle)
@@ -247,7 +211,7 @@ static void after_round(struct loop *l)
 	devices_settle(&container_of(l, struct rused, loop)->devices);
 	fabrics_settle(&container_of(l, struct rused, loop)->fabrics);
 	gsi_settle(&container_of(l, struct rused, loop)->gsi);
-	ucma_settle(&container_of(l, struct rused, loop)->ucma);
+	cmfiles_flush(&container_of(l, struct rused, loop)->ucma);
 }
 
 /*
@@ -262,24 +226,28 @@ static int rused_serve(struct rused *r)
 	do {
 		r->loop.stop = false;
 		rc = loop_run(&r->loop, after_round);
-		forced = rc || (r->drain && r->clients.count);
+		forced = rc || (r->drain && r->processes.count);
 	} while (!forced && !clients_leave(r));
 	return rc;
 }
 
-static void rused_teardown(struct rused *r, bool keep_log)
+static void rused_teardown(struct rused *r)
 {
 	/* If false, the files in the run directory belong to another rused and stay. */
 	bool ours = place_ours(&r->place);
 
 	place_unwatch(&r->place);
-	loop_del(&r->loop, &r->listen);
-	clients_unlink(r);
+	loop_del(&r->loop, &r->listener.sock);
+	listener_unlink(&r->listener);
 	orphans_fini(&r->orphans, r->place.run, ours);
 	clients_close_all(r);
+	if (ours)
+		explain_save(&r->explain, &r->processes, r->host.page, r->loop.now, r->place.run);
 	explain_fini(&r->explain);
+	runs_fini(&r->runs);
+	blame_fini(&r->blame);
 	fabrics_fini(&r->fabrics);
-	ucma_fini(&r->ucma);
+	cmfiles_fini(&r->ucma);
 	gsi_fini(&r->gsi);
 	umads_fini(&r->umads);
 	port_fini(&r->port);
@@ -288,7 +256,7 @@ static void rused_teardown(struct rused *r, bool keep_log)
 	cgroup_fini(&r->cgroup);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);
-	place_leave(&r->place, keep_log);
+	place_leave(&r->place);
 }
 
 /*
@@ -297,8 +265,7 @@ static void rused_teardown(struct rused *r, bool keep_log)
  */
 static bool cgroup_wanted(const struct rused *r, const struct options *o)
 {
-	return !o->foreground &&
-	       strncmp(strrchr(r->place.rundir, '/') + 1, IPC_OWN_PREFIX, strlen(IPC_OWN_PREFIX));
+	return !o->foreground && !ipc_rundir_is_own(r->place.rundir);
 }
 
 int main(int argc, char **argv)
@@ -309,7 +276,7 @@ int main(int argc, char **argv)
 
 	options_parse(argc, argv, &o);
 	log_init("rused", STDERR_FILENO);
-	if (!clients_given(&r)) {
+	if (!listener_given(&r.listener)) {
 		log_err("the service manager has passed no listening socket of type SEQPACKET; "
 			"compare the unit with ruse.socket");
 		return 1;
@@ -325,8 +292,11 @@ int main(int argc, char **argv)
 	if (rc < 0)
 		log_err("cannot lock %s, and the rused that holds the lock does not answer: %s",
 			r.place.rundir, strerror(-rc));
+	/* Not an error where programs start rused at the same time. By hand or in a unit nothing would be served. */
+	if (!rc)
+		fprintf(stderr, "rused: rused (pid %d) serves %s already\n", r.place.other, r.place.rundir);
 	if (rc <= 0)
-		return rc < 0;
+		return rc < 0 || o.foreground;
 	rc = place_log(&r.place, o.foreground);
 	if (rc) {
 		log_err("cannot open %s/" IPC_LOG_NAME ": %s", r.place.rundir, strerror(-rc));
@@ -341,16 +311,16 @@ int main(int argc, char **argv)
 	} else if (!o.foreground) {
 		/* The program that has started rused reads standard error and reports this line. */
 		if (*r.devices.failure)
-			dprintf(STDERR_FILENO, "rused: error: RUSE_NETDEV=%.60s: %s\n",
-				r.devices.spec ?: "", r.devices.failure);
+			dprintf(STDERR_FILENO, "rused: error: %s=%.60s: %s\n", r.devices.failed,
+				getenv(r.devices.failed) ?: "", r.devices.failure);
 		else
 			dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n",
 				r.place.rundir, rc == -ENOSYS ? FDS_MEMORY_REFUSED : strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));
-	rused_teardown(&r, rc);
+	rused_teardown(&r);
 	/* This may take long, so it is done last, when no program waits for this rused. */
-	leftovers_remove(r.place.rundir);
+	leftovers_remove(&rused_leftovers_ops, r.place.rundir);
 	return rc != 0;
 }

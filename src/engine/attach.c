@@ -18,23 +18,27 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "engine/captures.h"
+#include "engine/checks.h"
 #include "engine/engine_internal.h"
+#include "engine/events.h"
+#include "engine/explain.h"
 #include "engine/faults.h"
 #include "engine/ib_path.h"
 #include "engine/lease.h"
-#include "engine/res.h"
+#include "engine/shakes.h"
 #include "engine/stuck.h"
+#include "engine/tally.h"
 #include "engine/wire.h"
 #include "ipc/attach.h"
 #include "ipc/fabric_msg.h"
 #include "ipc/res.h"
 #include "ipc/version.h"
+#include "verbs/verbs.h"
 
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
@@ -45,8 +49,23 @@ const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t 
 	return NULL;
 }
 
-void host_page_news(const struct host_page *copy)
+/*
+ * Not from malloc(): the progress thread calls this with the engine lock held, and an allocator of the program may wait
+ * for a thread that waits for the lock.
+ */
+const struct host_page *host_page_copy(void)
 {
+	static struct host_page copy;
+
+	return host_page_read(engine.host_page, &copy) ? NULL : &copy;
+}
+
+void host_page_news(void)
+{
+	const struct host_page *copy = host_page_copy();
+
+	if (!copy)
+		return;
 	edev_refresh(copy);
 	captures_refresh(copy);
 }
@@ -105,7 +124,8 @@ void own_comm(char *comm, size_t size)
 	if (fd >= 0)
 		sys_close(fd);
 	line[n > 0 ? n - 1 : 0] = 0;
-	snprintf(comm, size, "%s", line);
+	/* Without /proc: the name by which it was started. */
+	snprintf(comm, size, "%.15s", n > 0 ? line : program_invocation_short_name);
 }
 
 /*
@@ -114,14 +134,12 @@ void own_comm(char *comm, size_t size)
  */
 static void notify_event(struct link_fd *fd, uint32_t events)
 {
-	struct host_page *copy = malloc(sizeof(*copy));
 	uint64_t n;
 
 	sys_read(engine.notify, &n, sizeof(n));
-	if (copy && !host_page_read(engine.host_page, copy))
-		host_page_news(copy);
-	free(copy);
+	host_page_news();
 	faults_look();
+	events_look();
 	lease_sockets();
 	stuck_look();
 }
@@ -151,8 +169,8 @@ static const char *attach_host_name(void)
 static int attach_host(void)
 {
 	const char *name = attach_host_name();
-	struct ipc_host h;
-	size_t rsize = sizeof(h);
+	struct ipc_fabric_host h;
+	struct ipc_msg m = { .type = IPC_HOST, .req = name, IPC_ANSWER(&h) };
 	int ret;
 
 	if (!name) {
@@ -160,14 +178,9 @@ static int attach_host(void)
 		engine.fabric_host = 0;
 		return 0;
 	}
-	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
-		       NULL);
-	if (ret == -ENODEV)
-		log_warn("no fabric has a host %s (RUSE_HOST, ruse run --host)", name);
-	if (ret == -ENOSPC)
-		log_warn("cannot add the devices of host %s: all %d ports are in use", name,
-			 HOST_MAX_DEVS);
-	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
+	m.len = strlen(name);
+	ret = ipc_call(&engine.conn, &m);
+	if (ret || m.rlen != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
 		return ret ? ret : -EPROTO;
 	engine.fabric_host = h.host;
 	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", h.root);
@@ -185,17 +198,47 @@ static void attach_check_netdevs(const struct ipc_hello_reply *r)
 	    !strncmp(want, r->netdevs, sizeof(r->netdevs) - 1))
 		return;
 	told = true;
-	log_warn("RUSE_NETDEV=%.63s has no effect: rused (pid %u) was started %s%.*s; `ruse stop' ends it when its "
+	log_warn("RUSE_NETDEV=%.63s has no effect: rused (pid %u) was started %s%.*s; `ruse stop` ends it when its "
 		 "last program has ended, and the next program starts one with these interfaces",
 		 want, r->pid, n ? "with " : "without it", n, r->netdevs);
 }
 
+/*
+ * Takes what the devices are like. It does not change while this process has devices, even if another rused tells another
+ * like. -EPROTO: it is none.
+ */
+static int attach_like(const struct ipc_hello_reply *r)
+{
+	const char *want = getenv("RUSE_LIKE");
+	int n = (int)strnlen(r->like_spec, sizeof(r->like_spec));
+	static bool told;
+	struct like like;
+
+	memcpy(like.name, r->like_name, sizeof(like.name));
+	memcpy(&like.driver, r->like_value, sizeof(r->like_value));
+	if (!like_valid(&like))
+		return -EPROTO;
+	if (list_empty(&engine.devs)) {
+		engine.like = like;
+		likewrap_use(like.name[0]);
+		tally_link(engine.loop);
+	}
+	if (!told && want && *want && strncmp(want, r->like_spec, sizeof(r->like_spec) - 1)) {
+		told = true;
+		log_warn("RUSE_LIKE=%.63s has no effect: rused (pid %u) was started %s%.*s; `ruse stop` ends it when "
+			 "its last program has ended", want, r->pid, n ? "with " : "without it", n, r->like_spec);
+	}
+	return 0;
+}
+
 static int attach_hello(void)
 {
-	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
+	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc,
+			       .run = engine.run };
 	struct ipc_hello_reply r;
-	size_t rsize = sizeof(r);
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, own[3] = { engine.proc_fd }, ret;
+	int fds[IPC_MAX_FDS], own[3] = { engine.proc_fd }, ret;
+	struct ipc_msg m = { IPC_REQ(IPC_HELLO, &h), .fds = own,
+			     .nfds = 1 + wire_park(own + 1), IPC_ANSWER(&r), IPC_RFDS(fds) };
 	struct stat st;
 
 	if (sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) == 0)
@@ -205,28 +248,30 @@ static int attach_hello(void)
 	own_comm(h.comm, sizeof(h.comm));
 	if (engine.ep)
 		snprintf(h.sock, sizeof(h.sock), "%s", shm_ep_sock(engine.ep));
-	ret = ipc_call(&engine.conn, IPC_HELLO, &h, sizeof(h), own, 1 + wire_park(own + 1), &r,
-		       &rsize, fds, &nfds);
+	ret = ipc_call(&engine.conn, &m);
 	if (ret)
 		return ret;
 	/*
 	 * Before the page of a new rused replaces that of the former one: the new rused may not have the
 	 * fabric yet, and the devices must not be taken for removed.
 	 */
-	ret = rsize == sizeof(r) && nfds >= 2 ? attach_host() : -EPROTO;
+	ret = m.rlen == sizeof(r) && m.nrfds >= 2 ? attach_like(&r) : -EPROTO;
+	if (!ret)
+		ret = attach_host();
 	if (!ret)
 		ret = host_page_map(fds[0]);
 	if (!ret) {
 		notify_watch(fds[1]);
 		fds[1] = -1;
 	}
-	for (int i = 0; i < nfds; i++)
+	for (int i = 0; i < m.nrfds; i++)
 		if (fds[i] >= 0)
 			sys_close(fds[i]);
 	if (ret)
 		return ret;
 	engine.proc = r.proc;
 	attach_check_netdevs(&r);
+	events_begin();
 	faults_look();
 	return 0;
 }
@@ -243,21 +288,19 @@ static int attach_renew(void)
 	for (uint32_t i = 0; i < engine.nblocks && !ret; i++) {
 		struct ipc_lease l = { .block = engine.blocks[i],
 				       .dev_index = engine.block_dev[engine.blocks[i]]->index };
-		int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
-		size_t rsize = sizeof(l);
+		int fds[IPC_MAX_FDS];
+		struct ipc_msg m = { IPC_REQ(IPC_LEASE, &l), IPC_ANSWER(&l),
+				     IPC_RFDS(fds) };
 
-		ret = ipc_call(&engine.conn, IPC_LEASE, &l, sizeof(l), NULL, 0, &l, &rsize, fds,
-			       &nfds);
+		ret = ipc_call(&engine.conn, &m);
 		if (!ret)
-			wire_leased(engine.blocks[i], &l, fds, nfds);
+			wire_leased(engine.blocks[i], &l, fds, m.nrfds);
 	}
 	list_for_each_entry(ef, &engine.files, entry) {
 		struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
-		size_t rsize = 0;
 
 		if (!ret)
-			ret = ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL,
-				       &rsize, NULL, NULL);
+			ret = ipc_call(&engine.conn, &(struct ipc_msg){ IPC_REQ(IPC_CONTEXT, &c) });
 	}
 	return ret;
 }
@@ -265,7 +308,7 @@ static int attach_renew(void)
 static int attach_endpoint(void)
 {
 	struct shm_cfg cfg = {
-		.host = &link_host_ops,
+		.host = &engine_link_ops,
 		.epfd = engine.epfd,
 		.nkeys = DEV_MAX_KEY_INDEX + 1,
 		.ncards = QPN_PER_BLOCK,
@@ -278,34 +321,63 @@ static int attach_endpoint(void)
 	return shm_ep_create(&cfg, &engine.ep);
 }
 
+static bool attach_env_told;	/* what is wrong with the environment: attach_prepare() may be repeated */
+
 static bool attach_env_set(const char *name)
 {
 	const char *v = getenv(name);
 
-	return v && *v && strcmp(v, "0");
+	if (!v || !*v || !strcmp(v, "0"))
+		return false;
+	if (strcmp(v, "1") && !attach_env_told)
+		log_warn("%s=%s is neither 0 nor 1; it counts as 1", name, v);
+	return true;
+}
+
+/* True if RUSE_LINK says that destinations inside this host are reached by UDP. */
+static bool attach_env_link(void)
+{
+	const char *v = getenv("RUSE_LINK");
+
+	if (v && *v && strcmp(v, "udp") && !attach_env_told)
+		log_warn("RUSE_LINK=%s is not udp; it is ignored", v);
+	return v && !strcmp(v, "udp");
+}
+
+/* The run of `ruse run --expect` that this process belongs to; 0: none. */
+static uint64_t attach_env_run(void)
+{
+	const char *v = getenv("RUSE_RUN");
+
+	return v ? strtoull(v, NULL, 16) : 0;
 }
 
 /* Set up what the first attach needs. The progress thread is not started before the first open. */
 static int attach_prepare(void)
 {
-	const char *link = getenv("RUSE_LINK");
 	long pid = sys_call(SYS_getpid);
 	int ret;
 
 	engine.no_cma = attach_env_set("RUSE_NO_CMA");
-	engine.no_direct = attach_env_set("RUSE_NO_DIRECT");
-	engine.no_poll_wrap = attach_env_set("RUSE_NO_POLL_WRAP");
+	engine.no_direct = shakes_begin() || attach_env_set("RUSE_NO_DIRECT");
+	pollwrap_use(!attach_env_set("RUSE_NO_POLL_WRAP"));
+	engine.run = attach_env_run();
 	engine.explain = attach_env_set("RUSE_EXPLAIN");
-	engine.wire_only = link && !strcmp(link, "udp");
+	postwrap_use(engine.explain);
+	verbs_use_setters();
+	engine.strict_arm = attach_env_set("RUSE_STRICT_ARM");
+	engine.wire_only = attach_env_link();
+	attach_env_told = true;
 	list_init(&engine.devs);
 	list_init(&engine.files);
 	list_init(&engine.work);
 	list_init(&engine.blocked);
 	list_init(&engine.err);
 	timer_heap_init(&engine.timers);
-	engine.conn.fd = engine.conn_fd_own = engine.notify = -1;
-	engine.reattach_at = NS_NEVER;
-	engine.sleep_until = NS_NEVER;
+	armed_init(&engine.armed, progress_asleep);
+	checks_begin();
+	engine.conn.fd = engine.notify = -1;
+	engine.reattach_at = engine.sleep_until = NS_NEVER;
 	wire_begin();
 	engine.epfd = own_fd((int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC));
 	if (engine.epfd < 0)
@@ -317,7 +389,7 @@ static int attach_prepare(void)
 		ret = attach_endpoint();
 	}
 	if (!ret) {
-		engine.loop = link_loop_create(&link_host_ops, NULL);
+		engine.loop = link_loopback_create(&engine_link_ops, NULL);
 		ret = engine.loop ? 0 : -ENOMEM;
 	}
 	/*
@@ -340,20 +412,17 @@ static void attach_tell_version(void)
 }
 
 /*
- * Log that rused cannot be reached. Writes two messages, because each contains a path that may be
+ * Log that rused cannot be reached, first the cause. Writes two messages, because each contains a path that may be
  * long.
  */
 static void attach_tell_unreached(int err)
 {
-	const struct ipc_failure *f = &engine.failure;
-	const char *step = f->step ?: "request";
+	char text[400];
 
-	log_err("cannot reach rused in the run directory%s%s: %s: %s; see `ruse doctor' (the path of a "
-		"run directory may have up to %d characters)", engine.rundir[0] ? " " : "",
-		engine.rundir, step, strerrordesc_np(f->step ? -f->err : -err),
-		IPC_RUNDIR_MAX - 1);
-	log_err("rused %s%s%s", engine.host->rused_path,
-		f->said[0] ? " failed: " : " reported no error", f->said);
+	ipc_failure_text(&engine.failure, err, text, sizeof(text));
+	log_err("cannot reach rused: %s", text);
+	log_err("rused is %s%s%s; see `ruse doctor`", engine.host->rused_path,
+		engine.rundir[0] ? ", its run directory " : "", engine.rundir);
 }
 
 /* The first call logs; later calls do nothing. */
@@ -373,11 +442,14 @@ void attach_tell(int err)
 			"ulimit -v, and ulimit -l if the program locks its memory",
 			strerrordesc_np(-err));
 	else if (err == -ENODEV)
-		log_err("no fabric has a host %s (RUSE_HOST); see `ruse fabric show'",
-			getenv("RUSE_HOST"));
+		log_err("no fabric has a host %s (RUSE_HOST, ruse run --host); see `ruse fabric show`",
+			attach_host_name());
+	else if (err == -ENOSPC && attach_host_name())
+		log_err("cannot add the devices of host %s: all %d ports are in use",
+			attach_host_name(), HOST_MAX_DEVS);
 	else if (err == -EPERM)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
-			"RUSE_DIR to another one; see `ruse doctor'");
+			"RUSE_DIR to another one; see `ruse doctor`");
 	else if (err == -ENOSYS)
 		log_err("%s", FDS_MEMORY_REFUSED);
 	else
@@ -388,7 +460,7 @@ static int attach_hello_on(struct ipc_conn *c, void *arg)
 {
 	int ret;
 
-	c->fd = engine.conn_fd_own = own_fd(c->fd);
+	c->fd = own_fd(c->fd);
 	ret = attach_hello();
 	if (ret)
 		conn_close();
@@ -405,7 +477,10 @@ static int attach_connect(bool start)
 		return ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
 				  sizeof(engine.rundir), attach_hello_on, NULL, &engine.failure);
 	engine.failure = (struct ipc_failure){ 0 };
-	ret = ipc_connect(&engine.conn, engine.rundir);
+	/* A forked child has forgotten it. */
+	ret = engine.rundir[0] ? 0 : ipc_rundir_there(engine.rundir, sizeof(engine.rundir));
+	if (!ret)
+		ret = ipc_connect(&engine.conn, engine.rundir);
 	return ret ? ret : attach_hello_on(&engine.conn, NULL);
 }
 
@@ -428,7 +503,7 @@ static int attach_both(bool start)
 		return ret;
 	}
 	shm_ep_set_proc(engine.ep, engine.proc);
-	captures_attached(engine.host_page);
+	captures_attached();
 	engine.reattach_at = NS_NEVER;
 	conn_watch();
 	log_info("connected to the rused in %s as process %u", engine.rundir, engine.proc);
@@ -459,11 +534,18 @@ int attach_locked(void)
 	return ret;
 }
 
+int attach_running(void)
+{
+	return engine.attached && engine.conn.fd >= 0 ? 0 : attach_try(false);
+}
+
 void attach_if_running(void)
 {
-	/* A new rused of another version: commands would fail without a message. */
-	if (engine.attached && engine.conn.fd < 0 && attach_try(false) == -EPROTONOSUPPORT)
-		attach_tell(-EPROTONOSUPPORT);
+	int ret = engine.attached && engine.conn.fd < 0 ? attach_try(false) : 0;
+
+	/* A new rused of another version, or without the fabric: commands would fail without a message. */
+	if (ret == -EPROTONOSUPPORT || (attach_host_name() && (ret == -ENODEV || ret == -ENOSPC)))
+		attach_tell(ret);
 }
 
 int engine_attach(void)
@@ -485,36 +567,34 @@ const char *engine_sysfs(void)
 
 int engine_netlink(void)
 {
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
-	size_t rsize = 0;
+	int fds[IPC_MAX_FDS], ret;
+	struct rused_msg m = { .q = { .type = IPC_NETLINK, IPC_RFDS(fds) } };
 
-	engine_check_fork();
-	ret = rused_ask(IPC_NETLINK, NULL, 0, -1, NULL, &rsize, fds, &nfds);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
-	for (int i = 1; i < nfds; i++)
+	for (int i = 1; i < m.q.nrfds; i++)
 		sys_close(fds[i]);
-	return nfds ? fds[0] : -EPROTO;
+	return m.q.nrfds ? fds[0] : -EPROTO;
 }
 
 bool engine_has_uverbs(uint32_t minor)
 {
-	struct host_page *copy = malloc(sizeof(*copy));
+	const struct host_page *copy;
 	bool has = false;
 
-	if (copy && !engine_attach() && engine_lock()) {
-		has = !host_page_read(engine.host_page, copy) && host_dev_by_minor(copy, minor);
+	if (!engine_attach() && engine_lock()) {
+		copy = host_page_copy();
+		has = copy && host_dev_by_minor(copy, minor);
 		engine_unlock();
 	}
-	free(copy);
 	return has;
 }
 
 void engine_counters(void)
 {
-	size_t rsize = 0;
+	struct rused_msg m = { .q = { .type = IPC_COUNTERS } };
 
-	engine_check_fork();
 	/* An error is ignored: without rused the files keep their last values. */
-	rused_ask(IPC_COUNTERS, NULL, 0, -1, NULL, &rsize, NULL, NULL);
+	rused_ask(&m);
 }

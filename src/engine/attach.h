@@ -8,6 +8,8 @@
 
 /* Connect if there is no connection, starting rused if none runs. 0 or -errno. */
 int attach_locked(void);
+/* As attach_locked(), but starts no rused and logs nothing. */
+int attach_running(void);
 /* Logs why an open failed with err (-errno). Only the first call in a process logs. */
 void attach_tell(int err);
 /*
@@ -16,27 +18,6 @@ void attach_tell(int err);
  * failure is not reported: the thread tries again after a second.
  */
 void attach_if_running(void);
-/*
- * ipc_call() to rused, which is started if necessary. Repeated once with a new connection if
- * the connection turns out to be dead. 0 or the answer's -errno.
- */
-int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
-/*
- * rused_call() for an answer with descriptors. *nfds is the room in fds on entry and the count on
- * return.
- */
-int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
-		   int *fds, int *nfds);
-/*
- * Before a fork, with the engine lock held: wait until rused has handled all posted messages,
- * because the child uses another connection to rused.
- */
-void rused_sync(void);
-/*
- * One attempt of rused_call() on the present connection, with the engine lock held. -ENOTCONN: there
- * is no connection, and nothing was sent. Waits for the answer, which has no body.
- */
-int rused_tell(enum ipc_type type, const void *req, size_t len);
 /*
  * The connection lock. Lock order: engine lock first. conn_lock() returns false if this thread
  * holds it already. engine.conn is changed only with both locks held, which conn_close() and

@@ -12,7 +12,6 @@
  * fast enough, packets are lost and counted.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/un.h>
@@ -41,10 +40,7 @@ static uint64_t captures_clock(void)
 /* The QP of this process that sends or receives the segment, or NULL. */
 static const struct qp *captures_qp(const struct seg *seg, bool in)
 {
-	uint32_t qpn = in ? seg->dqpn : seg->sqpn;
-	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
-
-	return dev ? rdev_find_qp(dev, qpn) : NULL;
+	return engine_qp(in ? seg->dqpn : seg->sqpn);
 }
 
 static bool captures_net(const struct link *l, const struct seg *seg, bool in, struct seg_net *net)
@@ -191,7 +187,7 @@ static int capturer_start(struct capturer *w, const struct host_capture *h)
 		return ret;
 	}
 	*w = (struct capturer){ .id = h->id, .snaplen = h->snaplen, .fd = fd,
-				.ring = { .ring = ring } };
+				.ring = capring_side(ring) };
 	return 0;
 }
 
@@ -237,17 +233,16 @@ void captures_refresh(const struct host_page *page)
 		captures_set_all(c->n);
 }
 
-void captures_attached(const struct host_page *page)
+void captures_attached(void)
 {
-	struct host_page *copy;
+	const struct host_page *page = engine.host_page;
 	uint32_t any = engine.captures.n;
 
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
 		any |= READ_ONCE(page->capture[i].id);
 	if (likely(!any))
 		return;
-	copy = malloc(sizeof(*copy));
-	if (copy && !host_page_read(page, copy))
-		captures_refresh(copy);
-	free(copy);
+	page = host_page_copy();
+	if (page)
+		captures_refresh(page);
 }

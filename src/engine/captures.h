@@ -11,7 +11,7 @@ struct capturer {
 	uint32_t id;		/* 0: free */
 	uint32_t snaplen;
 	int fd;
-	struct capring_writer ring;
+	struct capring_side ring;
 };
 
 /*
@@ -29,11 +29,11 @@ struct captures {
  */
 void captures_refresh(const struct host_page *copy);
 /*
- * Called after the process has connected to rused: copies *page and calls captures_refresh(). Does nothing if no
+ * Called after the process has connected to rused: copies the host page and calls captures_refresh(). Does nothing if no
  * capture runs, so that no copy is made.
  */
-void captures_attached(const struct host_page *page);
-/* For link_host.created: wrap a new link if a capture runs. */
+void captures_attached(void);
+/* For link_user_ops.created: wrap a new link if a capture runs. */
 void captures_link(struct link *l);
 
 #endif

@@ -23,7 +23,7 @@ static void edev_fill_ib(struct rdev *dev, const struct host_ib *ib)
 
 	memcpy(dev->sys_image_guid, ib->sys_image_guid, 8);
 	dev->npkeys = ib->host ? ib->npkeys : 1;
-	memcpy(dev->pkey, ib->pkey, sizeof(dev->pkey));
+	memcpy(dev->pkey, ib->pkey, sizeof(ib->pkey));
 	if (!ib->host)
 		dev->pkey[0] = PKEY_DEFAULT;
 	p->ib = ib->host;
@@ -59,6 +59,7 @@ static void edev_fill(struct rdev *dev, const struct host_dev *hd)
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(dev->gid[i].raw, hd->gid[i].raw, 16);
 		dev->gid[i].ifindex = hd->gid[i].ifindex;
+		dev->gid[i].v1 = hd->gid[i].v1;
 	}
 }
 
@@ -138,13 +139,17 @@ static void edev_why_gone(struct edev *e)
 static void edev_why_port(struct edev *e)
 {
 	const struct port_attr *p = &e->dev.port;
+	uint32_t rule = faults_down(e->dev.index);
 
-	if (p->ib)
+	if (rule && p->state < PORT_ACTIVE && p->phys_state != PHYS_DISABLED)
+		edev_why(e, IB_EVENT_PORT_ERR, WHY_EVENT_PORT_FAULT, e->dev.name, rule);
+	else if (p->ib)
 		edev_why(e, IB_EVENT_PORT_ERR, WHY_EVENT_PORT_IB, e->dev.name,
 			 p->state > PORT_DOWN);
 	else
 		edev_why(e, IB_EVENT_PORT_ERR, WHY_EVENT_PORT, p->ndev,
-			 !p->ifindex ? 0 : p->phys_state == PHYS_DISABLED ? 1 : 2);
+			 !p->ifindex ? 0 : p->phys_state == PHYS_DISABLED ? 1 :
+			 p->state == PORT_ACTIVE ? 3 : 2);
 }
 
 /*
@@ -226,9 +231,11 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	e->dev.name[sizeof(e->dev.name) - 1] = 0;
 	e->dev.index = hd->index;
 	e->dev.num_comp_vectors = cpus_usable();
+	e->dev.like = &engine.like;
+	e->dev.holds = engine.faults.holds;
 	edev_left(e, hd);
 	edev_fill(&e->dev, hd);
-	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
+	ret = rdev_init(&e->dev, &engine_rdev_ops, e, shm_ep_keys(engine.ep));
 	if (ret) {
 		free(e);
 		return ret;

@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include "base/log.h"
 #include "base/sys.h"
+#include "check/check.h"
+#include "engine/checks.h"
 #include "engine/engine_internal.h"
+#include "engine/explain.h"
 #include "engine/wire.h"
 
 struct engine engine;
@@ -39,16 +42,18 @@ static void engine_alive_create(void)
  *
  * Files opened before the fork carry the parent's generation, so calls on them fail with EIO. Once
  * the parent is dead, the child takes them over (inherit.c). Files that the child opens use the new
- * engine. whole: no thread was changing the engine at the fork, so the copy is consistent and its
- * files may be kept for taking over.
+ * engine. If no thread was changing the engine at the fork, the copy is consistent, and its files may
+ * be kept for taking over.
  */
-static void engine_leave_parents(bool whole)
+noinline __cold void engine_forked(void)
 {
-	const struct engine_host *host = engine.host;
+	const struct engine_ops *host = engine.host;
 	uint32_t generation = engine.generation + 1;
 
-	if (whole && engine.attached)
+	if (engine.attached && elock_settled(&engine.lock))
 		inherit_keep();
+	if (check_ops)
+		check_forked();
 	inherit_own(false);
 	host->own_reset();
 	inherit_own(true);
@@ -57,11 +62,6 @@ static void engine_leave_parents(bool whole)
 	engine.generation = generation;
 	if (engine_alive)
 		*engine_alive = 1;
-}
-
-noinline __cold void engine_forked(void)
-{
-	engine_leave_parents(!READ_ONCE(engine.lock.word));
 }
 
 noinline __cold bool engine_abandoned_by(struct uverbs_file *f)
@@ -97,12 +97,12 @@ noinline __cold void engine_unlock_again(void)
 	} while (READ_ONCE(engine.lock.again) && elock_try(&engine.lock));
 }
 
-void engine_setup(const struct engine_host *host)
+void engine_setup(const struct engine_ops *host)
 {
 	engine.host = host;
 }
 
-const struct engine_host *engine_caller(void)
+const struct engine_ops *engine_caller(void)
 {
 	return engine.host;
 }
@@ -137,45 +137,52 @@ void engine_ending(void)
 		return;
 	qp_settle_all();
 	wire_settle();
+	drops_end(NULL);
+	checks_ending();
+	own_page_update();
 	engine_unlock();
 }
 
 /*
- * True if engine_fork_prepare() took the engine lock, which it holds during the fork so that the
- * child's copy of the engine is consistent. False if the engine is unused, or if fork() was called
- * in a signal handler that interrupted the owner of the lock. In the latter case the copy may be
- * inconsistent, so the child keeps none of the parent's files. This variable needs no lock: libc
- * runs the atfork handlers of one fork at a time.
+ * The engine lock is not lent if the engine is unused, or if fork() was called in a signal handler that interrupted the owner
+ * of the lock. libc holds no lock while it calls a handler, so several threads may be here at the same time.
  */
-static bool fork_locked;
-
 void engine_fork_prepare(void)
 {
 	const struct timespec nap = { .tv_nsec = 50 * NS_US };
 
 	engine_check_fork();
+	elock_forget();
 	for (;;) {
-		fork_locked = engine.attached && engine_lock();
-		if (!fork_locked)
+		/* Another thread has just made the engine ready for its fork. */
+		if (engine.attached && elock_borrow(&engine.lock))
 			return;
-		if (!engine.started || READ_ONCE(engine.thread_began))
-			break;
+		if (!engine.attached || !engine_lock())
+			return;
+		if (!engine.started || READ_ONCE(engine.thread_began)) {
+			wire_flush();
+			rused_sync();
+			if (check_ops)
+				check_forking();
+			elock_lend(&engine.lock);
+			return;
+		}
 		/* The start of a thread allocates memory, and ASan's allocator is not locked during a fork. */
 		engine_unlock();
 		sys_call(SYS_nanosleep, &nap, NULL);
 	}
-	wire_flush();
-	rused_sync();
 }
 
 void engine_fork_parent(void)
 {
-	if (fork_locked)
+	if (elock_return(&engine.lock))
 		engine_unlock();
 }
 
 void engine_fork_child(void)
 {
-	if (engine.attached)
-		engine_leave_parents(fork_locked);
+	/* A handler of the program that ran earlier may have used the engine: then it is this process's own already. */
+	if (engine.attached && (!engine_alive || engine_is_copy()))
+		engine_forked();
+	elock_forget();
 }

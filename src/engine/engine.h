@@ -26,7 +26,7 @@ struct thread_guard {
 };
 
 /* Provided by preload/. Called with the engine lock held and making raw system calls only, unless a comment says otherwise. */
-struct engine_host {
+struct engine_ops {
 	/* Enter fd, an eventfd, into the descriptor table as this event file. 0 or -errno. */
 	int (*event_install)(struct event_file *ev, int fd, bool is_async);
 	/* Undo event_install() at fd. engine_event_close() is not called. */
@@ -56,16 +56,18 @@ struct engine_host {
 	 * -EIO: rused is gone. own: fd is a descriptor of the engine, which this function closes if the
 	 * thread is cancelled. Never under the lock.
 	 */
-	int (*ucma_wait)(int fd, bool own);
+	int (*sock_wait)(int fd, bool own);
 	/* The rdma_cm file of a descriptor, held until ucma_put(*ref). -ENOENT: fd is not open; -EINVAL: fd is another file. */
 	int (*ucma_get)(int fd, void **file, void **ref);
 	void (*ucma_put)(void *ref);
+	/* --check: lets check/freed.h know what the program frees from now on. */
+	void (*heap_watch)(void);
 	/* Path of the rused to start, found beside libruse.so. */
 	const char *rused_path;
 };
 
 /* Called once, when the library is loaded. Only stores the pointer: creates no thread, socket or allocation. */
-void engine_setup(const struct engine_host *host);
+void engine_setup(const struct engine_ops *host);
 /*
  * Connect to rused, starting it if necessary, and map the host page (struct host_page: devices, fault rules,
  * captures). 0 or -errno. Later calls are cheap; after a failure they try again.

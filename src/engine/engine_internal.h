@@ -9,6 +9,7 @@
 #include "abi/uverbs/uverbs.h"
 #include "base/timer.h"
 #include "core/qp.h"
+#include "engine/armed.h"
 #include "engine/attach.h"
 #include "engine/captures.h"
 #include "engine/engine.h"
@@ -22,6 +23,7 @@
 #include "engine/pollstate.h"
 #include "engine/progress.h"
 #include "engine/qps.h"
+#include "engine/quiet.h"
 #include "engine/res.h"
 #include "engine/wire.h"
 #include "ipc/attach.h"
@@ -51,22 +53,21 @@ struct edev {
 	uint32_t downs, rused;		/* host_dev.downs as last seen, and host_page.generation then */
 };
 
-/* All state of the process that a forked child must not use: engine_leave_parents() clears it. */
+/* All state of the process that a forked child must not use: engine_forked() clears it. */
 struct engine {
 	struct elock lock;
-	const struct engine_host *host;
+	const struct engine_ops *host;
 	uint32_t generation;		/* incremented in every forked child, so that state of the parent is recognised */
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
-	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1, explain : 1;
+	uint32_t no_cma : 1, no_direct : 1, explain : 1;
+	uint32_t strict_arm : 1;	/* RUSE_STRICT_ARM: completions from before the arm raise no event */
 	uint32_t wire_only : 1;		/* RUSE_LINK=udp: destinations inside this host are reached by UDP too */
 
 	struct elock conn_lock;		/* protects calls on conn; see conn_lock() in attach.h */
 	struct ipc_conn conn;
 	uint32_t conn_generation;	/* incremented with every close */
 	uint32_t channel_asked;		/* conn_generation when rused was last asked for a channel (ipc/channel.h) */
-	/* conn.fd as it was registered with own_fd(), or -1. Kept apart, because ipc_call() closes conn.fd after an error. */
-	int conn_fd_own;
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;
@@ -85,8 +86,10 @@ struct engine {
 	ns_t now;			/* last value of engine_clock() or engine_now() */
 	bool now_read;			/* the clock was read since progress.c last began to take input */
 	struct timer_heap timers;
+	struct timer drops_timer;	/* drops.c */
 
 	struct shm_ep *ep;
+	uint64_t withdrawn;		/* keys that the command has withdrawn (quiet.h); 0: none */
 	struct link *loop;
 
 	/* Progress thread. */
@@ -96,6 +99,7 @@ struct engine {
 	int notify;			/* socket, readable after rused has changed *host_page; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	struct pollstate poll;
+	struct armed_cqs armed;
 	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
 	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
 	ns_t sleep_until;		/* when the thread's sleep ends; NS_NEVER: only at an event */
@@ -108,7 +112,11 @@ struct engine {
 	struct ib_groups mcast;
 	struct captures captures;
 	struct engine_faults faults;
+	uint32_t events_seen;		/* number of the last event of host_page.event that was raised here */
 	struct res_table res;
+	uint64_t served;	/* requests of peers that QPs had executed which are destroyed */
+	struct like like;	/* of all devices, as rused has told; not changed while there are devices */
+	uint64_t run;		/* RUSE_RUN: the run of `ruse run --expect` that this process belongs to; 0: none */
 	uint64_t unseen[PROC_COUNTERS];	/* edev_peer_counters() */
 };
 
@@ -131,9 +139,12 @@ void edev_refresh(const struct host_page *copy);
 /* This process's counters of a peer's device, in proc_page.dev; counters that are not read if all entries are in use. */
 uint64_t *edev_peer_counters(uint32_t index);
 
-/* attach.c: adapt to a change of the host page: devices, fault rules, captures. */
-void host_page_news(const struct host_page *copy);
+/* attach.c: a consistent copy of the host page, valid until the next call. NULL: rused does not leave it consistent. */
+const struct host_page *host_page_copy(void);
+/* attach.c: adapt to a change of the host page: devices and captures. */
+void host_page_news(void);
 
 #include "engine/enter.h"
+#include "engine/qpn.h"
 
 #endif

@@ -4,18 +4,20 @@
  *
  * To wrap a link means to replace its table of operations (struct link_ops) by functions that do
  * additional work and call the original ones. Some wrappers also replace the link's struct
- * link_host, through which the link calls the engine.
+ * link_user_ops, through which the link calls the engine.
  */
 #ifndef RUSE_ENGINE_FAULTS_H
 #define RUSE_ENGINE_FAULTS_H
 
+#include "abi/uverbs/uverbs.h"
 #include "base/timer.h"
 #include "link/fault.h"
 
 /* In struct engine. A forked child starts without: the rules of the parent refer to its links and timers. */
 struct engine_faults {
 	uint32_t version, proc;	/* of the rules in the host page that were taken over */
-	bool active;
+	bool active;	/* links are wrapped */
+	bool holds;	/* hold.c: CQs are held */
 	struct faults f;
 	struct timer timer;
 };
@@ -26,7 +28,16 @@ void faults_begin(void);
 void faults_look(void);
 /* Wrap a new link if there are rules. */
 void faults_new_link(struct link *l);
-/* qps.c, link_host.created: wrap a new link for fabric paths, captures and faults. */
+/* uverbs_ops.fault. */
+int faults_command(struct uverbs_file *f, const struct uverbs_req *r, const char *name);
+/* The rule that holds the port of this device down; 0: none. */
+uint32_t faults_down(uint32_t dev_index);
+/* fault_case.services of this QP; 0: NULL. */
+struct qp;
+uint32_t faults_services(const struct qp *qp);
+/* failwrap.c: wraps the posts of the program if a rule makes one fail. */
+void failwrap_use(void);
+/* qps.c, link_user_ops.created: wrap a new link for fabric paths, captures and faults. */
 void engine_link_created(struct link *l);
 
 #endif

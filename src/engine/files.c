@@ -7,91 +7,22 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/uio.h>
-#include "base/fds.h"
 #include "base/sys.h"
 #include "core/umem.h"
+#include "engine/checks.h"
 #include "engine/engine_internal.h"
+#include "engine/faults.h"
+#include "engine/qps.h"
 #include "engine/wire.h"
 #include "engine/res.h"
 #include "engine/rings.h"
-
-static void efile_event_raise(struct event_file *f)
-{
-	uint64_t one = 1;
-
-	if (f->fd >= 0)
-		sys_write(f->fd, &one, sizeof(one));
-}
-
-/*
- * Take n from the eventfd's count, because n events were removed unread. The count may already be
- * lower, since a reader that wakes up decrements it before it takes the event. RWF_NOWAIT makes the
- * read fail then instead of waiting.
- */
-static void efile_event_lower(struct event_file *f, uint32_t n)
-{
-	uint64_t v;
-	struct iovec iov = { &v, sizeof(v) };
-
-	while (f->fd >= 0 && n--)
-		if (sys_call(SYS_preadv2, f->fd, &iov, 1, -1L, -1L, RWF_NOWAIT) < 0)
-			return;
-}
-
-static const struct event_file_ops event_ops = {
-	.raise = efile_event_raise,
-	.lower = efile_event_lower,
-};
-
-/*
- * The program gets one descriptor and the engine keeps a dup, because the program may close,
- * dup or replace its own.
- */
-int efile_event_install(struct uverbs_file *f, struct event_file *ev)
-{
-	int fd = fds_event(0, EFD_CLOEXEC | EFD_SEMAPHORE);
-	int ret;
-
-	if (fd < 0)
-		return fd;
-	ev->fd = own_dup(fd);
-	if (ev->fd < 0) {
-		ret = ev->fd;
-		goto fail;
-	}
-	ev->generation = engine.generation;
-	ret = engine.host->event_install(ev, fd, ev->is_async);
-	if (!ret)
-		return fd;
-	own_close(ev->fd);
-	ev->fd = -1;
-fail:
-	sys_close(fd);
-	return ret;
-}
-
-void efile_event_uninstall(struct uverbs_file *f, struct event_file *ev, int fd)
-{
-	engine.host->event_uninstall(fd);
-	sys_close(fd);
-	own_close(ev->fd);
-	ev->fd = -1;
-	event_file_put(ev);
-}
-
-struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
-{
-	return engine.host->event_lookup(fd);
-}
 
 /* Tell rused of the context and reserve an entry of proc_page.ctx for its counts. If all are in use, it has none. */
 int efile_announce(struct efile *ef)
 {
 	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
-	size_t rsize = 0;
-	int ret = rused_call(IPC_CONTEXT, &c, sizeof(c), NULL, &rsize);
+	struct rused_msg m = { .q = { IPC_REQ(IPC_CONTEXT, &c) }, .locked = true };
+	int ret = rused_ask(&m);
 
 	if (ret)
 		return ret;
@@ -150,12 +81,13 @@ static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	}
 	if (!cloexec)
 		sys_fcntl(fd, F_SETFD, 0);
-	ret = uverbs_open(&ef->uctx, &uverbs_host_ops, &event_ops, &ef->uf);
+	ret = uverbs_open(&ef->uctx, &engine_uverbs_ops, &efile_event_ops, &ef->uf);
 	if (ret) {
 		sys_close(fd);
 		goto rings;
 	}
 	res_ctx(&ef->uctx, false);
+	engine.proc_page->life.contexts++;
 	list_add_tail(&ef->entry, &engine.files);
 	free(copy);
 	*f = ef->uf;
@@ -194,6 +126,8 @@ void engine_close(struct uverbs_file *f)
 {
 	struct efile *ef = uverbs_ucontext(f)->host;
 	struct ipc_context c = { .dev_index = ef->edev->dev.index };
+	struct rused_msg m = { .q = { IPC_REQ(IPC_CONTEXT, &c) }, .locked = true };
+	struct quiet q;
 
 	if (engine_abandoned(f)) {
 		inherit_drop();
@@ -210,10 +144,13 @@ void engine_close(struct uverbs_file *f)
 	 * Without a connection nothing is sent: rused forgets the contexts of a process whose
 	 * connection ends.
 	 */
-	rused_tell(IPC_CONTEXT, &c, sizeof(c));
+	rused_tell(&m);
 	rings_fini(ef);
 	free(ef);
+	q = quiet_command();
 	engine_unlock();
+	if (unlikely(q.withdrawn))
+		quiet_wait(q);
 }
 
 void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset)
@@ -223,15 +160,22 @@ void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset)
 
 HOT __flatten ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 {
+	struct quiet q = { 0 };
 	ssize_t ret;
 
-	if (unlikely(engine_stale(f)))
+	if (unlikely(engine_stale(f))) {
+		checks_forked();
 		return -EIO;
+	}
 	if (unlikely(!engine_lock()))
 		return (ssize_t)count;	/* doorbell in a signal handler: the lock's owner runs it */
 	ret = engine.failed ? -EIO : uverbs_write(f, buf, count);
 	wire_flush();
+	if (unlikely(engine.withdrawn))
+		q = quiet_command();
 	engine_unlock();
+	if (unlikely(q.withdrawn))
+		quiet_wait(q);
 	return ret;
 }
 
@@ -242,21 +186,30 @@ static void page_context(const struct efile *ef)
 
 	if (ef->slot >= 0)
 		engine.proc_page->ctx[ef->slot] = (struct proc_ctx){ u->dev->index, u->npd, u->nmr,
-			u->ncq, u->nqp, u->nah };
+			u->ncq, u->nqp, u->nah, u->nsrq, u->nmw };
 }
 
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 {
+	struct quiet q;
 	int ret;
 
-	if (engine_stale(f))
+	if (engine_stale(f)) {
+		checks_forked();
 		return -EIO;
+	}
 	if (!engine_lock())
 		return -EDEADLK;
+	/* What the program does after a command is under the rules that were there before it. */
+	if (likely(engine.host_page))
+		faults_look();
 	ret = engine.failed ? -EIO : uverbs_ioctl(f, cmd, arg);
 	page_context(uverbs_ucontext(f)->host);
 	wire_flush();
+	q = quiet_command();
 	engine_unlock();
+	if (unlikely(q.withdrawn))
+		quiet_wait(q);
 	return ret;
 }
 
@@ -277,19 +230,20 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 
 	if (event_stale(ev))
 		return -EIO;
-	if (count < (ev->is_async ? 16 : 8))
-		return -EINVAL;
 	do {
 		ret = engine.host->event_wait(fd, &v, sizeof(v));
-		if (ret < 0)
-			return ret;
+		if (ret <= 0)	/* 0: the other end is closed */
+			return ret ? ret : -EIO;
 		if (event_stale(ev))
 			return -EIO;
 		if (!engine_lock())
 			return -EDEADLK;
-		ret = event_read(ev, record, sizeof(record));
-		if (ret == -EIO)	/* the device is gone: every later read must wake up too */
+		ret = event_read(ev, record, min(count, sizeof(record)));
+		/* The event is still there, or the device is gone and every later read must wake up, too. */
+		if (ret == -EINVAL || ret == -EIO)
 			efile_event_raise(ev);
+		else
+			efile_event_more(ev);
 		engine_unlock();
 		/* -EAGAIN: the count belonged to an event that vanished with its object. */
 	} while (ret == -EAGAIN);
@@ -344,6 +298,8 @@ void own_page_update(void)
 
 	list_for_each_entry(ef, &engine.files, entry)
 		page_context(ef);
+	if (engine.run)
+		qp_count_served();
 	if (engine.loop && engine.loop->tx_segs)
 		page_link(engine.loop, engine.proc, 0, &fill);
 	if (engine.ep)

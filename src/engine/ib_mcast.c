@@ -22,13 +22,13 @@
 int ib_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 {
 	struct ipc_mcast q = { .dev_index = dev->index, .join = join };
-	size_t none = 0;
+	struct rused_msg m = { .q = { IPC_REQ(IPC_MCAST, &q) }, .locked = true };
 
 	memcpy(q.mgid, mgid, 16);
 	/* Without rused there is no fabric, and no membership to end. */
 	if (!join && engine.conn.fd < 0)
 		return 0;
-	return rused_call(IPC_MCAST, &q, sizeof(q), NULL, &none);
+	return rused_ask(&m);
 }
 
 bool ib_mcast_is_for(const struct rdev *dev, const struct seg_net *net)
@@ -99,14 +99,17 @@ static int ib_group_fill(struct ib_group *g, const struct ipc_path *q, const uin
 		struct ipc_members h;
 		struct ipc_member to[IB_MEMBERS];
 	} answer;
-	size_t rsize = sizeof(answer);
+	struct rused_msg m = { .q = { IPC_REQ(IPC_MEMBERS, &ask), IPC_ANSWER(&answer) },
+			       .locked = true };
+	size_t rsize;
 	int ret;
 
 	ib_group_forget(g);
 	memcpy(ask.mgid, mgid, 16);
-	ret = rused_call(IPC_MEMBERS, &ask, sizeof(ask), &answer, &rsize);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
+	rsize = m.q.rlen;
 	if (rsize < sizeof(answer.h) || answer.h.n > IB_MEMBERS ||
 	    rsize != sizeof(answer.h) + answer.h.n * sizeof(answer.to[0]) ||
 	    answer.h.way.id >= HOST_MAX_PATHS)

@@ -72,7 +72,8 @@ bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
 static int ib_path_find(struct ipc_path *q, struct ib_path **out)
 {
 	struct ipc_path rep;
-	size_t rsize = sizeof(rep);
+	struct rused_msg m = { .q = { IPC_REQ(IPC_PATH, q), IPC_ANSWER(&rep) },
+			       .locked = true };
 	struct ib_path *p = NULL;
 	int ret;
 
@@ -93,10 +94,10 @@ static int ib_path_find(struct ipc_path *q, struct ib_path **out)
 		said = true;
 		return -ENOSPC;
 	}
-	ret = rused_call(IPC_PATH, q, sizeof(*q), &rep, &rsize);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
-	if (rsize != sizeof(rep) || rep.id >= HOST_MAX_PATHS || rep.back >= HOST_MAX_PATHS)
+	if (m.q.rlen != sizeof(rep) || rep.id >= HOST_MAX_PATHS || rep.back >= HOST_MAX_PATHS)
 		return -EPROTO;
 	if (!p)
 		p = &engine.paths.path[engine.paths.n++];
@@ -162,17 +163,10 @@ void ib_path_count(struct proc_path *c, const struct seg *seg, bool grh)
 	ib_path_add(c, 1, ib_seg_bytes(seg, 1, grh));
 }
 
-static struct qp *ib_qp(uint32_t qpn)
-{
-	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
-
-	return dev ? rdev_find_qp(dev, qpn) : NULL;
-}
-
 /* Is the segment lost in the fabric? Datagrams were checked by ib_ud_link(). */
 static bool ib_path_lost(const struct seg *seg, struct ib_path **path)
 {
-	struct qp *qp = seg->service == SEG_UD ? NULL : ib_qp(seg->sqpn);
+	struct qp *qp = seg->service == SEG_UD ? NULL : engine_qp(seg->sqpn);
 
 	*path = qp ? qp->path : NULL;
 	return *path && !ib_path_open(*path);
@@ -194,7 +188,7 @@ static int ib_path_send(const struct link_ops *under, struct link *l, const stru
 static enum direct_result ib_path_direct(const struct link_ops *under, struct link *l,
 					 struct direct_op *op)
 {
-	struct qp *qp = ib_qp(op->sqpn);
+	struct qp *qp = engine_qp(op->sqpn);
 	struct ib_path *p = qp ? qp->path : NULL;
 	enum direct_result res;
 	uint64_t data = (uint64_t)op->npkts * PKT_BYTES + op->len;
@@ -315,7 +309,7 @@ static struct peer_key ib_peer_key(const struct ipc_path *q, uint32_t block)
 struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
 			const struct seg *seg)
 {
-	uint32_t block = (seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	uint32_t block = qpn_block(seg->dqpn);
 	uint8_t sgid = ah->is_global ? ah->grh.sgid_index : 0;
 	const struct peer *d;
 	struct peer_key key;

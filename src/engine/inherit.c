@@ -20,16 +20,19 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
+#include "arena/arena.h"
 #include "base/fds.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/sys.h"
 #include "core/cq.h"
 #include "core/mcast.h"
 #include "core/objects.h"
+#include "core/shake.h"
 #include "core/srq.h"
 #include "engine/engine_internal.h"
+#include "engine/hold.h"
 #include "engine/res.h"
 #include "engine/rings.h"
 #include "engine/wire.h"
@@ -130,6 +133,9 @@ static void inherit_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 
 		*c = *qp->card;
 		c->lock = 0;
+		if (qp->card_own)
+			pool_free(qp->card, sizeof(*qp->card));
+		qp->card_own = false;
 		qp->card = c;
 	}
 	dev->blocks[b].cards = cards;
@@ -157,6 +163,13 @@ static int inherit_blocks(struct rdev *dev)
 	return ret;
 }
 
+/* The memory is that of the parent's arena no more, but private. */
+static void inherit_key(struct key_card *to, const struct key_card *from)
+{
+	*to = *from;
+	to->shared = 0;
+}
+
 static void inherit_keys(struct rdev *dev)
 {
 	struct key_card *to = shm_ep_keys(engine.ep);
@@ -164,7 +177,7 @@ static void inherit_keys(struct rdev *dev)
 
 	for (int k = 0; k < 2; k++)
 		for (uint32_t i = 0; idtable_next(t[k], &i); i++)
-			to[i] = dev->keys[i];
+			inherit_key(&to[i], &dev->keys[i]);
 	dev->keys = to;
 }
 
@@ -176,6 +189,8 @@ static void inherit_qp(struct qp *qp)
 	qp->timer.pos = 0;
 	list_init(&qp->work);
 	list_init(&qp->err);
+	if (qp_shaken(qp))
+		shake_ops->forget(qp, false);
 	qp->link = NULL;
 	qp->peer_counter = qp->dev->counter;
 	qp->resp.from = NULL;
@@ -190,8 +205,10 @@ static void inherit_dev(struct edev *e)
 	struct mcast_grp *g;
 	struct qp *qp;
 
+	mr_ended_forget(dev);
 	inherit_keys(dev);
 	edev_show(e);
+	dev->holds = engine.faults.holds;
 	list_add_tail(&e->entry, &engine.devs);
 	for (uint32_t b = 0; b < dev->nblocks; b++)
 		for (uint32_t i = 0; (qp = idtable_next(&dev->blocks[b].qps, &i)); i++)
@@ -209,6 +226,8 @@ static void inherit_hide(struct uverbs_file *f, uint16_t kind, void *obj, void *
 		break;
 	case UVERBS_OBJECT_CQ:
 		((struct cq *)obj)->res = 0;
+		list_init(&((struct cq *)obj)->armed);
+		hold_inherit(obj);
 		break;
 	case UVERBS_OBJECT_MR:
 		((struct mr *)obj)->res = 0;
@@ -226,6 +245,8 @@ static void inherit_hide(struct uverbs_file *f, uint16_t kind, void *obj, void *
 static void inherit_show(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 {
 	res_obj(f, kind, obj, false);
+	if (kind == UVERBS_OBJECT_CQ)
+		progress_watch_arm(obj);
 }
 
 static void inherit_event(struct event_file *ev, void *arg)
@@ -348,28 +369,17 @@ static void inherit_replace_fd(const void *file, int fd)
 	}
 }
 
-/*
- * Give the event file an eventfd of its own. Its count covers the unread events; the parent
- * reads its own copy of them.
- */
+/* Give the event file a descriptor of its own. The parent reads its own copy of the unread events. */
 static void inherit_adopt_event(struct event_file *ev, void *arg)
 {
-	uint32_t n = 0;
-	int fd, own_one;
+	int at = engine.host->program_fd(ev, 0), fd = efile_event_renew(ev);
 
-	for (struct list_head *e = ev->events.next; e != &ev->events; e = e->next)
-		n++;
-	fd = fds_event(n, EFD_CLOEXEC | EFD_SEMAPHORE);
-	own_one = fd < 0 ? fd : own_dup(fd);
-	if (own_one >= 0) {
-		sys_fcntl(fd, F_SETFL, sys_fcntl(ev->fd, F_GETFL, 0));
-		inherit_replace_fd(ev, fd);
-		own_close(ev->fd);
-		ev->fd = own_one;
-		ev->generation = engine.generation;
-	}
-	if (fd >= 0)
-		sys_close(fd);
+	if (fd < 0)
+		return;
+	if (at >= 0)
+		sys_fcntl(fd, F_SETFL, sys_fcntl(at, F_GETFL, 0));
+	inherit_replace_fd(ev, fd);
+	sys_close(fd);
 }
 
 /* Give a file with nothing but PDs memory of its own. 0, or -errno and the file is unchanged. */

@@ -26,18 +26,19 @@
 
 static int lease_call(struct ipc_lease *l)
 {
-	int fds[IPC_MAX_FDS], nfds = ARRAY_SIZE(fds), ret;
-	size_t rsize = sizeof(*l);
+	int fds[IPC_MAX_FDS], ret;
+	struct rused_msg m = { .q = { IPC_REQ(IPC_LEASE, l), IPC_ANSWER(l),
+				      IPC_RFDS(fds) }, .locked = true };
 
-	ret = rused_call_fds(IPC_LEASE, l, sizeof(*l), l, &rsize, fds, &nfds);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
-	if (rsize != sizeof(*l) || !l->block || l->block >= QPN_BLOCKS) {
-		while (nfds)
-			sys_close(fds[--nfds]);
+	if (m.q.rlen != sizeof(*l) || !l->block || l->block >= QPN_BLOCKS) {
+		while (m.q.nrfds)
+			sys_close(fds[--m.q.nrfds]);
 		return -EPROTO;
 	}
-	wire_leased(l->block, l, fds, nfds);
+	wire_leased(l->block, l, fds, m.q.nrfds);
 	return 0;
 }
 
@@ -106,7 +107,7 @@ void lease_sockets(void)
 
 void lease_await_socket(const struct qp *qp)
 {
-	uint32_t block = (qp->qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	uint32_t block = qpn_block(qp->qpn);
 	ns_t now = engine_now();
 	int ret;
 

@@ -9,7 +9,8 @@ struct qp_card;
 
 /*
  * rdev_ops.lease_block: leases one more block of QP numbers for the device. Returns the block, with its
- * cards in *cards, or -errno; -ENOSPC: none is free. Waits for up to 2 s for rused to find the park.
+ * cards in *cards, or -errno; -ENOSPC: none is free. Waits for up to 2 s for rused to find the
+ * park, the pair of Unix sockets with the UDP sockets of the host (wire_park()).
  */
 int lease_block(struct rdev *dev, struct qp_card **cards);
 /*

@@ -10,7 +10,7 @@ struct event_file;
 struct uverbs_file;
 
 /*
- * own.c: move fd to a high number and hide it from the program by engine_host.own_fd (engine.h).
+ * own.c: move fd to a high number and hide it from the program by engine_ops.own_fd (engine.h).
  * Returns the new number; a negative fd is returned as it is.
  */
 int own_fd(int fd);
@@ -22,6 +22,15 @@ void own_close(int fd);
 /* files.c */
 void efile_event_uninstall(struct uverbs_file *f, struct event_file *ev, int fd);
 int efile_event_install(struct uverbs_file *f, struct event_file *ev);
+/*
+ * Gives the event file a new descriptor, which is returned, or -errno. Its unread events are in it. The engine's end of
+ * the old one is closed.
+ */
+int efile_event_renew(struct event_file *ev);
+/* An event was queued; an event was read. */
+void efile_event_raise(struct event_file *f);
+void efile_event_more(struct event_file *f);
+extern const struct event_file_ops efile_event_ops;
 struct event_file *efile_event_lookup(struct uverbs_file *f, int fd);
 /* Update what `ruse status` shows of this process. */
 void own_page_update(void);

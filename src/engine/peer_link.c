@@ -5,7 +5,6 @@
  * that process lives, rused is not asked again.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "engine/engine_internal.h"
 #include "engine/peer_link.h"
@@ -18,20 +17,19 @@
  */
 uint32_t peer_gid_owner(const uint8_t raw[16])
 {
-	struct host_page *copy;
+	const struct host_page *copy;
 	struct edev *e;
 	uint32_t found = 0;
 
 	list_for_each_entry(e, &engine.devs, entry)
 		if (!e->dev.gone && rdev_find_gid(&e->dev, raw) >= 0)
 			return e->dev.index;
-	copy = malloc(sizeof(*copy));
-	if (copy && !host_page_read(engine.host_page, copy))
+	copy = host_page_copy();
+	if (copy)
 		for (int i = 0; i < HOST_MAX_DEVS; i++)
 			for (int k = 0; copy->dev[i].in_use && k < HOST_MAX_GIDS; k++)
 				if (!memcmp(copy->dev[i].gid[k].raw, raw, 16))
 					found = copy->dev[i].index;
-	free(copy);
 	return found;
 }
 
@@ -48,9 +46,10 @@ static int peer_ask(struct ipc_peer *p, ns_t wait)
 
 	for (;;) {
 		struct ipc_peer q = { .block = p->block };
-		size_t rsize = sizeof(*p);
+		struct rused_msg m = { .q = { IPC_REQ(IPC_PEER, &q), IPC_ANSWER(p) },
+				       .locked = true };
 
-		ret = rused_call(IPC_PEER, &q, sizeof(q), p, &rsize);
+		ret = rused_ask(&m);
 		if (ret != -EAGAIN)
 			return ret;
 		if (engine_now() >= until)
@@ -70,7 +69,7 @@ static int peer_process_look_up(struct peer *peer, ns_t wait, void *arg)
 	if (ret)
 		return ret;
 	p.sock[sizeof(p.sock) - 1] = 0;
-	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, &peer->link);
+	ret = shm_connect(engine.ep, p.proc, p.sock, p.pid, wait, &peer->link);
 	/* The process has died meanwhile: packets are lost. */
 	return ret == -ECONNREFUSED ? 0 : ret;
 }

@@ -14,7 +14,9 @@
 
 struct ib_path;
 
-#define PEERS_MAX 128u	/* entries; power of two */
+#define PEERS_MAX 256u	/* entries; power of two */
+/* Entries that a key may have: a set. So a program with few peers does not look one up again for another. */
+#define PEERS_SET 4u
 
 /*
  * A destination without a link is left alone for this time, plus ten times the duration of the
@@ -44,7 +46,7 @@ struct peer {
 };
 
 struct peers {
-	struct peer peer[PEERS_MAX];	/* the hash of the key is the index */
+	struct peer peer[PEERS_MAX];	/* sets, by the hash of the key; the latest of a set is its first */
 };
 
 struct peers_ops {
@@ -67,12 +69,12 @@ void peers_drop(struct peers *t, const struct link *l);
 /* Forget everything, and drop the references. */
 void peers_forget(struct peers *t);
 
-/* The place of this key. It may be that of another key. */
-static inline struct peer *peers_slot(struct peers *t, const struct peer_key *k)
+/* The set of this key. */
+static inline struct peer *peers_set(struct peers *t, const struct peer_key *k)
 {
 	uint64_t h = k->addr[0] ^ k->addr[1] ^ k->dev ^ (uint64_t)k->block << 32;
 
-	return &t->peer[h * 0x9e3779b97f4a7c15ull >> 57 & (PEERS_MAX - 1)];
+	return &t->peer[h * 0x9e3779b97f4a7c15ull >> 56 & (PEERS_MAX - PEERS_SET)];
 }
 
 static inline bool peer_is(const struct peer *p, const struct peer_key *k)
@@ -81,20 +83,31 @@ static inline bool peer_is(const struct peer *p, const struct peer_key *k)
 	       p->key.dev == k->dev && p->key.block == k->block;
 }
 
+/* The entry of this key, or NULL. */
+static inline struct peer *peers_find(struct peers *t, const struct peer_key *k)
+{
+	struct peer *p = peers_set(t, k);
+
+	for (uint32_t i = 0; i < PEERS_SET; i++)
+		if (likely(peer_is(&p[i], k)))
+			return &p[i];
+	return NULL;
+}
+
 /* How long a look-up for a datagram to this destination may wait. */
 static inline ns_t peers_wait(struct peers *t, const struct peer_key *key)
 {
-	const struct peer *p = peers_slot(t, key);
+	const struct peer *p = peers_find(t, key);
 
-	return p->failed && peer_is(p, key) ? PEERS_AGAIN : PEERS_WAIT_DATAGRAM;
+	return p && p->failed ? PEERS_AGAIN : PEERS_WAIT_DATAGRAM;
 }
 
 /* What is known of the destination: an entry, perhaps without a link. NULL: look it up. */
 static inline const struct peer *peers_known(struct peers *t, const struct peer_key *key, ns_t now)
 {
-	const struct peer *p = peers_slot(t, key);
+	const struct peer *p = peers_find(t, key);
 
-	if (unlikely(!peer_is(p, key)))
+	if (unlikely(!p))
 		return NULL;
 	return (likely(p->link) ? !p->link->dead : now < p->until) ? p : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "engine/pollstate.h"
 
-struct row {
+struct pollstate_row {
 	enum pollstate_id next;
 	unsigned int actions;
 };
@@ -10,7 +10,7 @@ struct row {
  * The events EMPTY_POLL and NONE have conditions, for which see pollstate_step(). Peers clear the
  * request for wake-ups when they wake the thread, so each round in ASLEEP makes it again.
  */
-static const struct row rows[POLLSTATE_IDS][POLLSTATE_EVENTS] = {
+static const struct pollstate_row pollstate_rows[POLLSTATE_IDS][POLLSTATE_EVENTS] = {
 	[POLLSTATE_ASLEEP] = {
 		[POLLSTATE_EMPTY_POLL] = { POLLSTATE_POLLED, POLLSTATE_NO_WAKE | POLLSTATE_KICK },
 		[POLLSTATE_ARM] = { POLLSTATE_ASLEEP, 0 },
@@ -39,7 +39,7 @@ static const struct row rows[POLLSTATE_IDS][POLLSTATE_EVENTS] = {
 
 unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_t now)
 {
-	const struct row *row = &rows[s->id][event];
+	const struct pollstate_row *row = &pollstate_rows[s->id][event];
 
 	if (event == POLLSTATE_EMPTY_POLL && s->id != POLLSTATE_POLLED &&
 	    ++s->empty < TUNE_HABIT)

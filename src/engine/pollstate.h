@@ -10,7 +10,7 @@
 #define RUSE_ENGINE_POLLSTATE_H
 
 #include "base/tuning.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 enum pollstate_id {
 	/*

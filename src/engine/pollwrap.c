@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Polling drives the engine.
- *
- * ibv_poll_cq() calls ibv_context.ops.poll_cq, and ibv_start_poll() calls
- * ibv_cq_ex.start_poll. Both are public members of libibverbs structs and are replaced here.
- * That happens at the first MODIFY_QP of a QP: the user handle of CREATE_QP is the provider's
- * struct ibv_qp, which is complete by then. Nothing of libibverbs is linked, so programs that
- * load it with dlopen() and dlsym() work too.
- *
- * The user handle comes from the program. Every pointer on the way is therefore read by
- * guarded copies, and the replaced functions must lie in librxe.
+ * Polling drives the engine: the user VERBS_POLL of verbs/verbs.h.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <infiniband/verbs.h>
-#include <string.h>
-#include "core/umem.h"
 #include "engine/engine_internal.h"
-#include "engine/explain.h"
+#include "verbs/verbs.h"
 
-static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
-static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+static struct verbs_ops pollwrap_next;
 
 /*
  * CQs that this thread found empty, each with the value of cq_published before the thread looked.
@@ -89,7 +75,7 @@ static noinline void pollwrap_drive_busy(void)
 static inline int pollwrap_look(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	uint32_t published = smp_load_acquire(&cq_published);
-	int n = real_poll_cq(cq, num, wc);
+	int n = pollwrap_next.poll_cq(cq, num, wc);
 
 	if (n >= 0 && n < num)
 		pollwrap_was_empty(cq, published);
@@ -114,7 +100,7 @@ HOT __flatten static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv
 static inline int pollwrap_look_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	uint32_t published = smp_load_acquire(&cq_published);
-	int ret = real_start_poll(cq, attr);
+	int ret = pollwrap_next.start_poll(cq, attr);
 
 	if (ret == ENOENT)
 		pollwrap_was_empty(cq, published);
@@ -134,53 +120,12 @@ HOT __flatten static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_po
 	return ENOENT;
 }
 
-bool pollwrap_in_librxe(void *fn)
+void pollwrap_use(bool wanted)
 {
-	Dl_info info;
+	static const struct verbs_ops ops = {
+		.poll_cq = pollwrap_poll_cq,
+		.start_poll = pollwrap_start_poll,
+	};
 
-	return fn && dladdr(fn, &info) && info.dli_fname && strstr(info.dli_fname, "librxe");
-}
-
-static void pollwrap_context(struct ibv_context *ctx)
-{
-	struct ibv_context_ops ops;
-
-	if (umem_copy(&ops, &ctx->ops, sizeof(ops)) || ops.poll_cq == pollwrap_poll_cq ||
-	    (real_poll_cq && real_poll_cq != ops.poll_cq) ||
-	    !pollwrap_in_librxe((void *)ops.poll_cq))
-		return;
-	real_poll_cq = ops.poll_cq;
-	ops.poll_cq = pollwrap_poll_cq;
-	umem_copy(&ctx->ops.poll_cq, &ops.poll_cq, sizeof(ops.poll_cq));
-}
-
-static void pollwrap_cq(struct ibv_cq_ex *cq)
-{
-	int (*fn)(struct ibv_cq_ex *, struct ibv_poll_cq_attr *);
-
-	/* librxe allocates every CQ as ibv_cq_ex; start_poll is NULL in a plain one. */
-	if (umem_copy(&fn, &cq->start_poll, sizeof(fn)) || !fn || fn == pollwrap_start_poll ||
-	    (real_start_poll && real_start_poll != fn) || !pollwrap_in_librxe((void *)fn))
-		return;
-	real_start_poll = fn;
-	fn = pollwrap_start_poll;
-	umem_copy(&cq->start_poll, &fn, sizeof(fn));
-}
-
-void pollwrap_qp(struct qp *qp, uint64_t user_handle)
-{
-	const struct ibv_qp *vqp = (const void *)(uintptr_t)user_handle;
-	struct ibv_qp copy;
-	int cmd_fd;
-
-	if (engine.no_poll_wrap || !user_handle || umem_copy(&copy, vqp, sizeof(copy)) ||
-	    copy.qp_num != qp->qpn || umem_copy(&cmd_fd, &copy.context->cmd_fd, sizeof(cmd_fd)) ||
-	    !engine.host->is_uverbs(cmd_fd))
-		return;
-	pollwrap_context(copy.context);
-	postwrap_context(copy.context);
-	postwrap_qp_ex((struct ibv_qp_ex *)(uintptr_t)user_handle);
-	pollwrap_cq((struct ibv_cq_ex *)copy.send_cq);
-	if (copy.recv_cq != copy.send_cq)
-		pollwrap_cq((struct ibv_cq_ex *)copy.recv_cq);
+	verbs_use(VERBS_POLL, wanted ? &ops : NULL, &pollwrap_next);
 }

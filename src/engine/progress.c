@@ -7,11 +7,12 @@
  * in epoll. pollstate.h decides which of the two looks, and when the thread wakes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,11 +20,17 @@
 #include <time.h>
 #include "base/fds.h"
 #include "base/log.h"
+#include "base/proc.h"
 #include "base/sys.h"
+#include "check/check.h"
+#include "core/shake.h"
 #include "engine/captures.h"
+#include "engine/checks.h"
 #include "engine/engine_internal.h"
+#include "engine/events.h"
 #include "engine/faults.h"
 #include "engine/wire.h"
+#include "shared/bell.h"
 
 #define BUDGET 64		/* segments, or QPs in ERR, that are handled at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
@@ -144,17 +151,13 @@ static noinline int progress_run(void)
 
 void progress_kick(void)
 {
-	uint64_t one = 1;
-
 	if (engine.started && !pthread_equal(engine.thread, pthread_self()))
-		sys_write(engine.kickfd, &one, sizeof(one));
+		bell_ring(engine.kickfd);
 }
 
 static void progress_kick_event(struct link_fd *fd, uint32_t events)
 {
-	uint64_t v;
-
-	sys_read(engine.kickfd, &v, sizeof(v));
+	bell_heard(engine.kickfd);
 }
 
 /* Returns whether the thread may sleep: nothing has arrived since peers were asked for wake-ups. */
@@ -178,6 +181,42 @@ void progress_cq_armed(struct cq *cq)
 
 	for (int i = 0; i < 4 && !progress_actions(actions); i++)
 		progress_run();
+	progress_watch_arm(cq);
+}
+
+bool progress_asleep(uint32_t tid)
+{
+	char path[48];
+	int state;
+	long pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
+	state = proc_state(path);
+	if (state != -ENOENT)
+		return state == 'S';
+	pid = sys_call(SYS_getpid);
+	return sys_call(SYS_tgkill, pid, (long)tid, 0L) == -ESRCH;
+}
+
+static bool progress_arm_shaken(struct cq *cq)
+{
+	uint32_t n;
+
+	if (likely(!cq->shake))
+		return false;
+	n = (cq->ring.index - cq->hidden - cq_consumer(cq)) & cq->ring.mask;
+	return shake_ops->arm(cq, n);
+}
+
+void progress_watch_arm(struct cq *cq)
+{
+	if (unlikely(cq->check) && cq_arm_pending(cq))
+		check_cq_armed(cq);
+	if (engine.strict_arm || !cq_arm_pending(cq) || progress_arm_shaken(cq) ||
+	    !armed_add(&engine.armed, cq, (uint32_t)sys_call(SYS_gettid), engine_now()))
+		return;
+	if (READ_ONCE(engine.sleep_until) > engine.armed.due)
+		progress_kick();
 }
 
 /* The program's poll found nothing. */
@@ -254,18 +293,28 @@ HOT __flatten void engine_poll(void)
 
 /*
  * The thread polls while a stream of segments arrives. The lock is free between two looks; if it is
- * held, the holder looks.
+ * held, the holder looks. Returns when the first timer is due: this thread does not kick itself when it sets one.
  */
-static void progress_stream(void)
+static ns_t progress_stream(void)
 {
+	ns_t timer = NS_NEVER;
+	bool due;
+
 	while (pollstate_get(&engine.poll) == POLLSTATE_STREAM && elock_try(&engine.lock)) {
 		int n = progress_arrived(true);
 
-		progress_actions(pollstate_step(&engine.poll, pollstate_round(n), engine_now()));
+		ns_t now = engine_now();
+
+		progress_actions(pollstate_step(&engine.poll, pollstate_round(n), now));
+		due = now >= engine.armed.due;
+		timer = timer_next(&engine.timers);
 		engine_unlock();
+		if (due)
+			break;
 		if (!n)
 			cpu_relax();
 	}
+	return timer;
 }
 
 /* Deliver what has arrived, and choose how to sleep. Returns the deadline; 0: segments have arrived. */
@@ -293,30 +342,36 @@ static ns_t progress_round(ns_t now, uint32_t *seen_gen)
 		return 0;
 	if (!list_empty(&engine.err))
 		until = min(until, now + ERR_RESCAN);
-	return min(until, pollstate_due(&engine.poll, now));
+	/* What has arrived may have set timers. */
+	until = min(until, timer_next(&engine.timers));
+	return min(min(until, engine.armed.due), pollstate_due(&engine.poll, now));
 }
 
 /* What the thread does between two sleeps. Returns the next deadline; 0: run again at once. */
 static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 {
 	ns_t now = engine_now(), until;
-	struct host_page *copy;
 
 	if (now >= engine.reattach_at) {
 		engine.reattach_at = now + NS_S;
 		attach_if_running();
 	}
 	qp_flush_err(now, BUDGET);
+	if (now >= engine.armed.due)
+		armed_check(&engine.armed, now);
 	until = progress_round(now, seen_gen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		own_page_update();
-		copy = malloc(sizeof(*copy));
-		if (copy && !host_page_read(engine.host_page, copy))
-			host_page_news(copy);
-		free(copy);
+		host_page_news();
 		faults_look();
+		events_look();
 	}
+	if (unlikely(quiet_unpin()))
+		until = min(until, now + PAGE_NS);
+	if (unlikely(now >= READ_ONCE(checkacks_due)))
+		checkacks_look(now, false);
+	until = min(until, READ_ONCE(checkacks_due));
 	return min(until, wire_flush_old(now));
 }
 
@@ -368,7 +423,7 @@ static bool progress_polled(uint32_t *seen_gen, ns_t page_at)
 	if (gen == *seen_gen && !READ_ONCE(engine.lock.word))
 		return false;
 	now = engine_now();
-	if (now >= page_at)
+	if (now >= page_at || now >= READ_ONCE(engine.armed.due))
 		return false;
 	*seen_gen = gen;
 	WRITE_ONCE(engine.sleep_until, min(page_at, pollstate_due(&engine.poll, now)));
@@ -405,7 +460,7 @@ static void *progress_thread(void *arg)
 		until = progress_round_locked(&seen_gen, &page_at);
 		WRITE_ONCE(engine.sleep_until, until);
 		engine_unlock();
-		progress_stream();
+		until = min(until, progress_stream());
 		while (!progress_wait(until) && progress_polled(&seen_gen, page_at))
 			until = engine.sleep_until;
 	}
@@ -464,7 +519,8 @@ static int progress_thread_create(void)
 int progress_start(void)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.kick_fd };
-	sigset_t all, old;
+	const uint64_t blocked = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 3ull << 31);
+	uint64_t old;
 	int ret;
 
 	if (engine.started)
@@ -475,15 +531,12 @@ int progress_start(void)
 	engine.kick_fd.event = progress_kick_event;
 	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.kickfd, &ev);
 	/*
-	 * The thread blocks all signals but those that its guarded copies may raise, so the
-	 * program's threads receive the rest.
+	 * The thread blocks all signals but those that its guarded copies may raise, so the program's threads receive
+	 * the rest, and those by which libc cancels threads and changes the ids of all of them (setuid()).
 	 */
-	memset(&all, 0xff, sizeof(all));
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, 8);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, &old, sizeof(blocked));
 	ret = progress_thread_create();
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	if (ret) {
 		own_close(engine.kickfd);
 		return ret;
@@ -491,6 +544,6 @@ int progress_start(void)
 	pthread_detach(engine.thread);
 	engine.started = true;
 	/* Captures may have started between the attach and now. */
-	captures_attached(engine.host_page);
+	captures_attached();
 	return 0;
 }

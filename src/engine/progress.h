@@ -23,14 +23,13 @@ void progress_loop(void);
 void progress_take(struct link *l);
 /* A CQ was armed: the program is about to sleep, so peers must wake the process from now on. */
 void progress_cq_armed(struct cq *cq);
+/* Does this thread of the process sleep in the kernel? Also true if it has ended; false if that is not known. */
+bool progress_asleep(uint32_t tid);
+/* Have the progress thread check this CQ, if it is armed and holds completions from before the arm. */
+void progress_watch_arm(struct cq *cq);
 
-/*
- * pollwrap.c: let the program's polls of the QP's CQs drive the engine. user_handle: that of
- * CREATE_QP, the address of the provider's struct ibv_qp.
- */
-void pollwrap_qp(struct qp *qp, uint64_t user_handle);
-/* Is this a function of librxe? */
-bool pollwrap_in_librxe(void *fn);
+/* pollwrap.c: let the program's polls of CQs drive the engine. wanted: not RUSE_NO_POLL_WRAP=1. */
+void pollwrap_use(bool wanted);
 /*
  * Look at the links, and now and then at the timers. Called when a poll of the program found its CQ
  * empty, and after a number of polls that found completions. Takes the engine lock itself; does

@@ -14,18 +14,25 @@
 #include <string.h>
 #include <time.h>
 #include "base/sys.h"
+#include "check/check.h"
+#include "core/credits.h"
+#include "core/shake.h"
 #include "core/umem.h"
 #include "engine/captures.h"
+#include "engine/checks.h"
 #include "engine/engine_internal.h"
 #include "engine/explain.h"
 #include "engine/faults.h"
+#include "engine/hold.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
 #include "engine/lease.h"
 #include "engine/peer_link.h"
 #include "engine/res.h"
+#include "engine/tally.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
+#include "verbs/verbs.h"
 #include "xport/xport.h"
 
 /*
@@ -70,10 +77,18 @@ HOT void qp_rearm(struct qp *qp, ns_t now)
 	qp_arm(qp, wake);
 }
 
+/* How often the timer of a QP that hangs looks whether it still does. */
+#define HANG_LOOK (20 * NS_MS)
+
 static void qp_timer(struct timer *t, ns_t now)
 {
 	struct qp *qp = container_of(t, struct qp, timer);
 
+	/* No timeouts while it hangs. */
+	if (unlikely(faults_hang(&engine.faults.f, qp->qpn))) {
+		qp_arm(qp, now + HANG_LOOK);
+		return;
+	}
 	xp_timer(qp, now);
 	qp_rearm(qp, now);
 }
@@ -94,12 +109,23 @@ static ns_t qp_clock(const struct qp *qp)
 	return engine_clock();
 }
 
+static noinline void qp_posted(struct qp *qp, ns_t now)
+{
+	credits_return(qp->send_cq);
+	if (!qp->check)
+		return;
+	check_set_site(checkwrap_site(), now);
+	check_ops->posted(qp);
+}
+
 HOT __flatten static int qp_doorbell(struct qp *qp)
 {
 	ns_t now = qp_clock(qp);
 	int ret;
 
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
+	if (unlikely(qp->special))
+		qp_posted(qp, now);
 	ret = xp_output(qp, now);
 	qp_rearm(qp, now);
 	/* Segments to this process are delivered by the thread that posts them. */
@@ -110,19 +136,60 @@ HOT __flatten static int qp_doorbell(struct qp *qp)
 
 static int qp_created(struct qp *qp)
 {
+	static const uint8_t types[] = { [QPT_RC] = PROC_QP_RC, [QPT_UC] = PROC_QP_UC,
+					 [QPT_UD] = PROC_QP_UD };
+	int ret;
+
+	if (like_lacks(qp->dev->like, LIKE_NO_QP_EX) && verbs_is_extended(qp->async.user_handle))
+		return rdev_refuse(qp->dev, -EOPNOTSUPP, DEV_LACKS, LIKE_NO_QP_EX);
 	qp->timer.pos = 0;
 	qp->timer.fn = qp_timer;
 	list_init(&qp->work);
 	list_init(&qp->err);
-	return xp_init(qp);
+	ret = xp_init(qp);
+	if (!ret)
+		engine.proc_page->life.qps[types[qp->type]]++;
+	return ret;
+}
+
+/*
+ * Requests that the QP has executed for its peer, also by direct placement, which only the card tells. The card has 24 bits of
+ * the number; `ruse run --expect` asks only whether there were any.
+ */
+static uint32_t qp_served(const struct qp *qp)
+{
+	return qp->type == QPT_RC ? READ_ONCE(qp->card->msn) : 0;
 }
 
 /* How many times qp_settle_all() waits for room on the links. */
 #define SETTLE_ROUNDS 8
 
+static void qp_each(void (*fn)(struct qp *qp, void *arg), void *arg)
+{
+	struct edev *e;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		for (uint32_t b = 0; b < e->dev.nblocks; b++) {
+			struct qp *qp;
+
+			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++)
+				fn(qp, arg);
+		}
+}
+
+static void qp_shaken_release(struct qp *qp, void *arg)
+{
+	xp_shaken_release(qp, *(const ns_t *)arg);
+	qp_rearm(qp, *(const ns_t *)arg);
+}
+
 /* The program ends: send the ACKs that a link had no room for. */
 void qp_settle_all(void)
 {
+	ns_t now = engine_now();
+
+	if (unlikely(shake_ops))
+		qp_each(qp_shaken_release, &now);
 	for (int i = 0; i < SETTLE_ROUNDS && !list_empty(&engine.blocked); i++) {
 		/* When one link has room, qp_link_writable() moves all blocked QPs to engine.work. */
 		while (!list_empty(&engine.blocked)) {
@@ -142,6 +209,11 @@ void qp_settle_all(void)
  */
 static void qp_ending(struct qp *qp)
 {
+	if (unlikely(qp_shaken(qp))) {
+		xp_shaken_release(qp, engine_now());
+		hold_show_all(qp->send_cq);
+		hold_show_all(qp->recv_cq);
+	}
 	if (qp->type == QPT_RC && qp->link && !xp_idle(qp))
 		progress_take(qp->link);
 }
@@ -149,6 +221,8 @@ static void qp_ending(struct qp *qp)
 static void qp_destroying(struct qp *qp)
 {
 	qp_ending(qp);
+	drops_end(qp);
+	engine.served += qp_served(qp);
 	timer_cancel(&engine.timers, &qp->timer);
 	list_del(&qp->work);
 	list_del(&qp->err);
@@ -159,12 +233,17 @@ static void qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
 {
 	ns_t now = engine_now();
 
-	pollwrap_qp(qp, qp->async.user_handle);
+	verbs_wrap_qp(qp->async.user_handle, qp->qpn, engine.host->is_uverbs);
+	/* What a program polls by a function of its own is not known: the QP, which is new, is not checked. */
+	if (unlikely(qp->check) && old == QPS_RESET && !verbs_polls_wrapped(qp->async.user_handle))
+		check_ops->qp_end(qp);
+	if (qp->state == QPS_RTR && old == QPS_INIT && qp->type != QPT_UD)
+		engine.proc_page->life.connections++;
 	xp_modified(qp, old, mask, now);
 	qp_rearm(qp, now);
 }
 
-const struct uverbs_host uverbs_host_ops = {
+const struct uverbs_ops engine_uverbs_ops = {
 	.fd_install = efile_event_install,
 	.fd_lookup = efile_event_lookup,
 	.doorbell = qp_doorbell,
@@ -176,7 +255,16 @@ const struct uverbs_host uverbs_host_ops = {
 	.cq_armed = progress_cq_armed,
 	.fd_uninstall = efile_event_uninstall,
 	.obj_shown = res_obj,
+	.fault = faults_command,
 };
+
+/* The reason of a peer that does not answer, for qp_connect(). A silent rused would have ended the connection to it. */
+static int qp_peer_silent(const struct qp *qp, int ret)
+{
+	if (ret != -ETIMEDOUT || engine.conn.fd < 0)
+		return ret;
+	return rdev_refuse(qp->dev, ret, QP_PEER_SILENT, qp->attr.dest_qpn, PEERS_WAIT_CONNECT);
+}
 
 /*
  * Choose the QP's link at RTR. If the destination GID belongs to this host, the link leads to the
@@ -186,9 +274,9 @@ static int qp_connect(struct qp *qp)
 {
 	int ret;
 
-	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	qp->peer_block = qpn_block(qp->attr.dest_qpn);
 	if (qp->dev->port.ib)
-		return ib_connect(qp);
+		return qp_peer_silent(qp, ib_connect(qp));
 	ret = peer_link_to_gid(qp->attr.ah.grh.dgid, qp->peer_block, PEERS_WAIT_CONNECT,
 			       &qp->link);
 	if (!ret && qp->link)
@@ -198,7 +286,10 @@ static int qp_connect(struct qp *qp)
 	 * reached over the wire.
 	 */
 	if (ret != -EREMOTE && ret != -EPERM)
-		return ret;
+		return qp_peer_silent(qp, ret);
+	/* Packets of RoCEv1 do not leave the host: they are lost, as on a network without a way to the peer. */
+	if (qp->dev->gid[qp->attr.ah.grh.sgid_index].v1)
+		return 0;
 	lease_await_socket(qp);
 	return wire_link(qp, &qp->link);
 }
@@ -213,9 +304,24 @@ static void qp_disconnect(struct qp *qp)
 		link_put(l);
 }
 
-static bool edev_quiesce(struct rdev *dev)
+static uint64_t edev_withdrawn(struct rdev *dev)
 {
-	return shm_quiesce(engine.ep);
+	return engine.withdrawn = shm_withdrawn(engine.ep);
+}
+
+static bool edev_quiet(struct rdev *dev, uint64_t n)
+{
+	return shm_quiet(engine.ep, n);
+}
+
+static void edev_quiesce(struct rdev *dev)
+{
+	quiet_locked(shm_withdrawn(engine.ep));
+}
+
+static void edev_publish(struct rdev *dev)
+{
+	shm_publish_memory(engine.ep);
 }
 
 static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
@@ -223,16 +329,20 @@ static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return dev->port.ib ? ib_mcast(dev, mgid, join) : wire_mcast(dev, mgid, join);
 }
 
-const struct rdev_ops rdev_host_ops = {
+const struct rdev_ops engine_rdev_ops = {
 	.lease_block = lease_block,
 	.qp_connect = qp_connect,
 	.ud_link = ud_link,
 	.ib_ud_link = ib_ud_link,
 	.qp_disconnect = qp_disconnect,
+	.withdrawn = edev_withdrawn,
+	.quiet = edev_quiet,
 	.quiesce = edev_quiesce,
+	.publish = edev_publish,
 	.mcast = edev_mcast,
 	.now = engine_now,
 	.failed = explain_failed,
+	.hold = hold_ask,
 };
 
 HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
@@ -271,7 +381,7 @@ static noinline __cold void qp_unknown(struct rdev *dev, const struct seg *seg)
 
 HOT __flatten static void qp_link_input(struct link *l, const struct seg *seg)
 {
-	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct rdev *dev = engine_dev_of(seg->dqpn);
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
 
 	if (likely(qp))
@@ -312,20 +422,33 @@ noinline void qp_work_run(ns_t now)
 	}
 }
 
+static void qp_work_again(struct qp *qp, void *arg)
+{
+	if (unlikely(qp->check))
+		check_ops->posted(qp);
+	list_del(&qp->work);
+	list_add_tail(&qp->work, &engine.work);
+}
+
 /* A doorbell in a signal handler found the lock held. Its QP is not known, so all QPs run. */
 void qp_work_all(void)
 {
-	struct edev *e;
+	qp_each(qp_work_again, NULL);
+}
 
-	list_for_each_entry(e, &engine.devs, entry)
-		for (uint32_t b = 0; b < e->dev.nblocks; b++) {
-			struct qp *qp;
+static void qp_add_served(struct qp *qp, void *arg)
+{
+	uint64_t *sum = arg;
 
-			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++) {
-				list_del(&qp->work);
-				list_add_tail(&qp->work, &engine.work);
-			}
-		}
+	*sum += qp_served(qp);
+}
+
+void qp_count_served(void)
+{
+	uint64_t sum = engine.served;
+
+	qp_each(qp_add_served, &sum);
+	engine.proc_page->life.served = sum;
 }
 
 /* The QPs take turns, so that one poll does not scan all of them. */
@@ -352,11 +475,12 @@ void engine_link_created(struct link *l)
 {
 	if (engine.fabric_host)
 		ib_path_wrap(l);
+	tally_link(l);
 	captures_link(l);
 	faults_new_link(l);
 }
 
-const struct link_host link_host_ops = {
+const struct link_user_ops engine_link_ops = {
 	.input = qp_link_input,
 	.writable = qp_link_writable,
 	.down = qp_link_down,
@@ -365,4 +489,5 @@ const struct link_host link_host_ops = {
 	.copy_iov = umem_copy_iov,
 	.cmp_swp = umem_cmp_swp,
 	.fetch_add = umem_fetch_add,
+	.now = engine_now,
 };

@@ -102,7 +102,7 @@ static void res_show_cq(struct cq *cq, uint32_t less)
 	struct res_rec rec = res_rec_head(cq->uctx, RES_CQ, NULL);
 
 	rec.users = cq->usecnt - less;
-	rec.cq.cqe = ring_capacity(&cq->ring);
+	rec.cq.cqe = cq->cqe;
 	res_show(&cq->res, cq, &rec);
 }
 

@@ -17,7 +17,7 @@ struct res_table {
 int res_init(int fd);
 /* A context was opened (gone: is being closed). */
 void res_ctx(struct ucontext *uctx, bool gone);
-/* uverbs_host.obj_shown: the object was created or changed (gone: is being destroyed). */
+/* uverbs_ops.obj_shown: the object was created or changed (gone: is being destroyed). */
 void res_obj(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
 
 #endif

@@ -15,6 +15,11 @@
  * with many rings (ring_bytes) therefore allocates pages ahead: the offsets from ready to ready_end
  * have pages but no ring. Pages of destroyed rings are freed many at a time: gone_bytes of
  * destroyed rings still have theirs.
+ *
+ * The pages of a ring are taken at its creation, used or not: a QP of usual depths has 88 KiB. So the rings of a
+ * process are charged against a bound, a quarter of the memory that the process may use, and creation fails with
+ * ENOMEM beyond it, before the machine is short of memory. The charge is the sum of ring_bytes over the open files, so
+ * that neither a close nor a fork can leave a part of it. A resize charges both rings for a moment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +33,7 @@
 #include "base/memfd.h"
 #include "base/pool.h"
 #include "base/sys.h"
+#include "base/sysmem.h"
 #include "base/tuning.h"
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
@@ -46,6 +52,9 @@ static struct ring_map {
 	uint64_t users;	/* 1 for the file, plus the bytes that the program has mapped */
 } maps[MAPS_MAX];
 static uint32_t nmaps;	/* entries from this index on have never been used */
+
+/* What the rings of all files may take, in bytes. A forked child that takes over the parent's files keeps it. */
+static uint64_t ring_bound;
 
 struct ring_area {
 	struct list_head entry;
@@ -134,10 +143,8 @@ static uint64_t ring_limit(int what)
 }
 
 /*
- * Map the ring area, as large as possible up to 64 GiB. 0 or -ENOMEM. Address space costs nothing
- * unless it is limited: by ulimit -v, or by ulimit -l after mlockall(MCL_FUTURE), when each new
- * mapping counts as locked memory. The mapping takes at most a quarter of such a limit, because the
- * rest of the program needs address space too.
+ * Map the ring area, as large as possible up to 64 GiB. 0 or -ENOMEM. Address space costs nothing unless it is limited
+ * (ulimit -v). The mapping takes at most a quarter of the limit, because the rest of the program needs address space too.
  */
 static int ring_map(struct efile *ef)
 {
@@ -149,23 +156,42 @@ static int ring_map(struct efile *ef)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		if (sizes[i] > most)
 			continue;
-		p = sys_call(SYS_mmap, NULL, sizes[i], PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, ef->memfd, ef->base);
+		p = memfd_map_unlocked(ef->memfd, ef->base, sizes[i], true);
 		if (p >= 0) {
 			ef->map = (uint8_t *)p;
 			ef->map_size = sizes[i];
 			return 0;
 		}
-		if (p == -EAGAIN)
-			most = min(most, ring_limit(RLIMIT_MEMLOCK) / 4);
 	}
 	return -ENOMEM;
+}
+
+/*
+ * At each open of a device, not at the creation of rings: the program may sandbox itself in between. The caller's stack
+ * may be small.
+ */
+static uint64_t ring_limit_find(void)
+{
+	static struct sysmem sysmem;
+	static bool told;
+	const char *text = getenv("RUSE_QUEUE_MEMORY");
+	uint64_t size;
+
+	if (text && *text) {
+		if (sysmem_size(text, &size))
+			return size;
+		if (!told)
+			log_warn("RUSE_QUEUE_MEMORY=%s is no size as 64M or 1G; it is ignored", text);
+		told = true;
+	}
+	return max(sysmem_all(&sysmem) / 4, RINGS_LEAST);
 }
 
 int rings_init(struct efile *ef)
 {
 	int ret;
 
+	ring_bound = ring_limit_find();
 	list_init(&ef->rings);
 	ef->memfd = fds_memory("uverbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ef->memfd < 0)
@@ -338,13 +364,30 @@ static int ring_place_filled(struct efile *ef, uint64_t size, uint64_t *at,
 	return ret;
 }
 
+/* 0, or -ENOMEM if the rings of the process would take more than they may. */
+static int ring_charge(struct rdev *dev, uint64_t size)
+{
+	uint64_t all = 0;
+	struct efile *ef;
+
+	list_for_each_entry(ef, &engine.files, entry)
+		all += ef->ring_bytes;
+	if (all + size <= ring_bound)
+		return 0;
+	return rdev_refuse(dev, -ENOMEM, QUEUE_MEMORY, size, all >> 10, ring_bound >> 10);
+}
+
 static int ring_alloc(struct ucontext *uctx, struct ring *r)
 {
 	struct efile *ef = uctx->host;
-	struct ring_area *a = pool_alloc(sizeof(*a));
 	struct list_head *after;
+	struct ring_area *a;
 	uint64_t at;
+	int ret = ring_charge(uctx->dev, r->buf_size);
 
+	if (ret)
+		return ret;
+	a = pool_alloc(sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	if (ring_place_filled(ef, r->buf_size, &at, &after)) {

@@ -9,12 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* RUSE_QUEUE_MEMORY is not set: the rings of a process may take at least these bytes, however small the machine is. */
+#define RINGS_LEAST (16ull << 20)
+
 struct efile;
 struct ucontext_ops;
 
 /* ucontext.ops of a file: allocate and free rings. */
 extern const struct ucontext_ops ring_ops;
-/* Create the file's memfd and map the ring area. 0, -ENOMEM, -EMFILE, -ENFILE. */
+/*
+ * Create the file's memfd and map the ring area; find out how much the rings of the process may
+ * take. 0, -ENOMEM, -EMFILE, -ENFILE.
+ */
 int rings_init(struct efile *ef);
 /* Free all rings. What the program has mapped stays until it unmaps it. */
 void rings_fini(struct efile *ef);

@@ -7,6 +7,7 @@
 
 #include "core/cq.h"
 #include "engine/engine_internal.h"
+#include "engine/hold.h"
 #include "engine/stuck.h"
 #include "ipc/stuck.h"
 #include "xport/stuck.h"
@@ -29,20 +30,21 @@ static uint32_t stuck_cq_mark(const struct cq *cq)
 	return cq->ring.index * 31 + READ_ONCE(cq->ring.buf->consumer_index);
 }
 
-static void stuck_add(const struct qp *qp, enum stuck_part part, const struct why *why,
-		      const uint64_t *wr_id, const struct cq *cq)
+/* What a rule of `ruse fault` makes wait does so as long as the rule exists, whatever moves. */
+static uint32_t stuck_mark(const struct qp *qp, const struct why *why, const struct cq *cq)
+{
+	if (why->id == WHY_WAIT_CUT || why->id == WHY_WAIT_HOLD)
+		return (uint32_t)why->arg[0];
+	return cq ? stuck_cq_mark(cq) : xp_stuck_mark(qp);
+}
+
+static void stuck_put(const struct stuck_rec *rec, const struct cq *cq)
 {
 	struct stuck_rec *r = &stuck.rec[stuck.n];
 
 	if (stuck.n == STUCK_MAX)
 		return;
-	*r = (struct stuck_rec){
-		.why = *why, .wr_id = wr_id ? *wr_id : 0, .since = engine_now(),
-		.flags = (wr_id ? STUCK_HAS_WR : 0) | (stuck.idle ? STUCK_IDLE : 0),
-		.dev = qp->dev->index, .qpn = qp->qpn, .part = (uint32_t)part,
-		.peer_qpn = qp->type == QPT_UD ? 0 : qp->attr.dest_qpn,
-		.mark = cq ? stuck_cq_mark(cq) : xp_stuck_mark(qp),
-	};
+	*r = *rec;
 	stuck.cq[stuck.n++] = cq;
 	for (uint32_t i = 0; i < stuck.nold; i++) {
 		const struct stuck_rec *o = &stuck_old[i];
@@ -53,29 +55,70 @@ static void stuck_add(const struct qp *qp, enum stuck_part part, const struct wh
 	}
 }
 
+static void stuck_add(const struct qp *qp, enum stuck_part part, const struct why *why,
+		      const uint64_t *wr_id, const struct cq *cq)
+{
+	const struct stuck_rec r = {
+		.why = *why, .wr_id = wr_id ? *wr_id : 0, .since = engine_now(),
+		.flags = (wr_id ? STUCK_HAS_WR : 0) | (stuck.idle ? STUCK_IDLE : 0),
+		.dev = qp->dev->index, .qpn = qp->qpn, .part = (uint32_t)part,
+		.peer_qpn = qp->type == QPT_UD ? 0 : qp->attr.dest_qpn,
+		.mark = stuck_mark(qp, why, cq),
+	};
+
+	stuck_put(&r, cq);
+}
+
+static void stuck_add_ack(uint32_t tid, const struct why *why)
+{
+	const struct stuck_rec r = {
+		.why = *why, .since = engine_now(), .qpn = tid, .part = STUCK_ACK,
+		.mark = (uint32_t)(why->arg[0] * 31 + why->arg[1] * 7 + why->arg[2]),
+	};
+
+	stuck_put(&r, NULL);
+}
+
 static uint32_t stuck_completions(const struct cq *cq)
 {
-	return (cq->ring.index - smp_load_acquire(&cq->ring.buf->consumer_index)) & cq->ring.mask;
+	uint32_t consumer = smp_load_acquire(&cq->ring.buf->consumer_index);
+
+	return (cq->ring.index - cq->hidden - consumer) & cq->ring.mask;
 }
 
 /* Completions that the program has not taken. */
 static void stuck_cq(const struct qp *qp, const struct cq *cq)
 {
-	uint32_t n = stuck_completions(cq);
+	uint32_t n = stuck_completions(cq), rule = hold_rule(cq);
 	struct why why;
 
-	if (!n)
+	if (!n && !rule)
 		return;
 	for (uint32_t i = 0; i < stuck.n; i++)
 		if (stuck.cq[i] == cq)
 			return;
-	if (!cq->comp.file)
+	if (!n)
+		why_set(&why, WAIT_HOLD, rule, cq->hidden);
+	else if (!cq->comp.file)
 		why_set(&why, WAIT_POLL, n);
 	else if (list_empty(&cq->comp.events))
 		why_set(&why, WAIT_ARM, n);
 	else
 		why_set(&why, WAIT_EVENT, n);
 	stuck_add(qp, STUCK_CQ, &why, NULL, cq);
+}
+
+/* Is it cut off by a rule of `ruse fault`? */
+static bool stuck_cut(const struct qp *qp)
+{
+	const struct fault_rule *r = faults_cut(&engine.faults.f, qp->qpn);
+	struct why why;
+
+	if (likely(!r) || qp->state < QPS_RTR || qp->state == QPS_ERR)
+		return false;
+	why_set(&why, WAIT_CUT, r->id, r->action == FAULT_FREEZE);
+	stuck_add(qp, STUCK_TRAFFIC, &why, NULL, NULL);
+	return true;
 }
 
 static void stuck_qp(const struct qp *qp)
@@ -86,6 +129,8 @@ static void stuck_qp(const struct qp *qp)
 	stuck_cq(qp, qp->send_cq);
 	if (qp->recv_cq != qp->send_cq)
 		stuck_cq(qp, qp->recv_cq);
+	if (stuck_cut(qp))
+		return;
 	if (xp_stuck_send(qp, &why, &wr_id))
 		stuck_add(qp, STUCK_SEND, &why, &wr_id, NULL);
 	if (xp_stuck_recv(qp, &why) && why.id != WHY_WAIT_RECV)
@@ -121,6 +166,7 @@ static void stuck_walk(void)
 	stuck.nold = stuck.n;
 	stuck.n = 0;
 	stuck.idle = false;
+	stuck_acks(stuck_add_ack);
 	stuck_qps(stuck_qp);
 	stuck.idle = true;
 	stuck_qps(stuck_qp_idle);
@@ -136,10 +182,9 @@ void stuck_look(void)
 	stuck_answered = asked;
 	stuck_walk();
 	t = (struct stuck_table *)((char *)engine.proc_page + STUCK_OFFSET);
-	WRITE_ONCE(t->seq, t->seq | 1);
-	smp_wmb();
+	seqlock_write_begin(&t->lock);
 	memcpy(t->rec, stuck.rec, stuck.n * sizeof(t->rec[0]));
 	t->n = stuck.n;
 	t->answered = asked;
-	smp_store_release(&t->seq, (t->seq | 1) + 1);
+	seqlock_write_end(&t->lock);
 }

@@ -6,4 +6,8 @@
 /* If rused has asked since the last call, writes the table. The caller holds the engine lock. */
 void stuck_look(void);
 
+struct why;
+/* stuck_acks.c: calls add for each thread of this process that waits in a destroy call for acknowledgements. */
+void stuck_acks(void (*add)(uint32_t tid, const struct why *why));
+
 #endif

@@ -208,31 +208,67 @@ static void test_keys(void **state)
 	assert_int_equal(l.refs, 1);
 }
 
-/* Two destinations with one place: the later one stays, and no reference is lost. */
-static void test_shared_place(void **state)
+/* The next destination after this one with the same set. */
+static struct peer_key next_of_set(struct peers *t, struct peer_key key)
 {
-	struct link a = some_link(1), b = some_link(1);
-	struct peers t = { 0 };
-	struct peer_key there = here;
+	const struct peer *set = peers_set(t, &key);
 
 	do {
-		there.block++;
-	} while (peers_slot(&t, &there) != peers_slot(&t, &here));
-	answer_with(0, &a, NS_US);
-	assert_ptr_equal(datagram(&t, &here), &a);
-	answer_with(0, &b, NS_US);
-	assert_ptr_equal(datagram(&t, &there), &b);
-	assert_int_equal(a.refs, 1);
-	assert_null(peers_known(&t, &here, now));
-	/* A look-up that looks the other one up meanwhile. */
-	answer_with(0, &a, NS_US);
-	answer.inner = &t;
-	answer.inner_key = there;
-	assert_ptr_equal(datagram(&t, &here), &a);
-	assert_int_equal(answer.calls, 2);
+		key.block++;
+	} while (peers_set(t, &key) != set);
+	return key;
+}
+
+/* More destinations than a set has entries: the oldest gives way, and no reference is lost. */
+static void test_full_set(void **state)
+{
+	struct link l[PEERS_SET + 1], again = some_link(1);
+	struct peer_key key[PEERS_SET + 1] = { here };
+	struct peers t = { 0 };
+
+	for (uint32_t i = 0; i <= PEERS_SET; i++) {
+		if (i)
+			key[i] = next_of_set(&t, key[i - 1]);
+		l[i] = some_link(1);
+		answer_with(0, &l[i], NS_US);
+		assert_ptr_equal(datagram(&t, &key[i]), &l[i]);
+	}
+	assert_null(peers_known(&t, &key[0], now));
+	assert_int_equal(l[0].refs, 1);
+	answer_with(0, NULL, NS_US);
+	for (uint32_t i = 1; i <= PEERS_SET; i++)
+		assert_ptr_equal(datagram(&t, &key[i]), &l[i]);
+	assert_int_equal(answer.calls, 0);
+	/* An entry that is looked up again keeps the others. */
+	l[2].dead = true;
+	answer_with(0, &again, NS_US);
+	assert_ptr_equal(datagram(&t, &key[2]), &again);
+	assert_int_equal(l[2].refs, 1);
+	for (uint32_t i = 1; i <= PEERS_SET; i++)
+		assert_ptr_equal(datagram(&t, &key[i]), i == 2 ? &again : &l[i]);
 	peers_forget(&t);
-	assert_int_equal(a.refs, 1);
-	assert_int_equal(b.refs, 1);
+	for (uint32_t i = 0; i <= PEERS_SET; i++)
+		assert_int_equal(l[i].refs, 1);
+	assert_int_equal(again.refs, 1);
+}
+
+/* A look-up during which the same and another destination of the set are looked up. */
+static void test_nested(void **state)
+{
+	struct peers t = { 0 };
+	const struct peer_key inner[] = { here, next_of_set(&t, here) };
+	struct link l = some_link(1);
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(inner); i++) {
+		answer_with(0, &l, NS_US);
+		answer.inner = &t;
+		answer.inner_key = inner[i];
+		assert_ptr_equal(datagram(&t, &here), &l);
+		assert_int_equal(answer.calls, 2);
+		assert_int_equal(l.refs, i ? 3 : 2);
+		peers_forget(&t);
+		assert_int_equal(l.refs, 1);
+	}
 }
 
 int main(void)
@@ -244,7 +280,8 @@ int main(void)
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_slow_nobody),
 		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_shared_place),
+		cmocka_unit_test(test_full_set),
+		cmocka_unit_test(test_nested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tests of rings.c: ring placement, pages and the mappings that the program gets. Each test opens a
- * file of its own. A struct engine_host whose own_fd() does nothing stands in for preload/.
+ * file of its own. A struct engine_ops whose own_fd() does nothing stands in for preload/.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +9,12 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "base/rand.h"
+#include "base/sysmem.h"
 #include "base/tuning.h"
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
@@ -28,12 +30,15 @@ static void own_nothing(int fd, bool own)
 
 static void fresh(struct efile *ef)
 {
-	static const struct engine_host host = { .own_fd = own_nothing };
+	static struct rdev dev;
+	static const struct engine_ops host = { .own_fd = own_nothing };
 
 	engine_setup(&host);
+	list_init(&engine.files);
 	memset(ef, 0, sizeof(*ef));
 	assert_int_equal(rings_init(ef), 0);
 	ef->uctx.host = ef;
+	ef->uctx.dev = &dev;
 	ef->uctx.ops = &ring_ops;
 }
 
@@ -108,6 +113,77 @@ static void too_much(void **state)
 	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &b), -ENOMEM);
 	ring_ops.ring_free(&ef.uctx, &a);
 	rings_fini(&ef);
+}
+
+/* The reason of the last refusal. */
+static uint32_t refused(const struct efile *ef)
+{
+	struct why *w = &ef->uctx.dev->fails.refused;
+	uint32_t id = w->id;
+
+	w->id = WHY_NONE;
+	return id;
+}
+
+/* The rings of all files of the process count against the bound; those that are destroyed or whose file is closed do not. */
+static void bound(void **state)
+{
+	struct efile a, b;
+	struct ring r[2], large;
+
+	setenv("RUSE_QUEUE_MEMORY", "1M", 1);
+	fresh(&a);
+	fresh(&b);
+	list_add_tail(&a.entry, &engine.files);
+	list_add_tail(&b.entry, &engine.files);
+	ring_layout(&r[0], 8000, 64);
+	ring_layout(&r[1], 4000, 64);
+	ring_layout(&large, 16000, 64);
+	assert_int_equal(ring_ops.ring_alloc(&a.uctx, &large), -ENOMEM);
+	assert_int_equal(refused(&a), WHY_QUEUE_MEMORY);
+	assert_int_equal(ring_ops.ring_alloc(&a.uctx, &r[0]), 0);
+	assert_int_equal(ring_ops.ring_alloc(&b.uctx, &r[1]), 0);
+	assert_int_equal(ring_ops.ring_alloc(&b.uctx, &r[0]), -ENOMEM);
+	ring_ops.ring_free(&b.uctx, &r[1]);
+	assert_int_equal(ring_ops.ring_alloc(&b.uctx, &r[1]), 0);
+	list_del(&a.entry);
+	rings_fini(&a);
+	assert_int_equal(ring_ops.ring_alloc(&b.uctx, &r[0]), 0);
+	list_del(&b.entry);
+	rings_fini(&b);
+	unsetenv("RUSE_QUEUE_MEMORY");
+}
+
+/* What the rings of the process may take, in KiB: told when a ring is refused because the others take too much. */
+static uint64_t bound_told(struct efile *ef)
+{
+	struct ring r;
+
+	refused(ef);
+	ring_layout(&r, 100, 64);
+	ef->ring_bytes += 1ull << 60;
+	list_add_tail(&ef->entry, &engine.files);
+	assert_int_equal(ring_ops.ring_alloc(&ef->uctx, &r), -ENOMEM);
+	list_del(&ef->entry);
+	ef->ring_bytes -= 1ull << 60;
+	assert_int_equal(refused(ef), WHY_QUEUE_MEMORY);
+	return ef->uctx.dev->fails.refused.arg[2];
+}
+
+/* Without RUSE_QUEUE_MEMORY, or if it is no size, a quarter of the memory. */
+static void bound_usual(void **state)
+{
+	static struct sysmem m;
+	struct efile ef;
+
+	fresh(&ef);
+	assert_int_equal(bound_told(&ef), max(sysmem_all(&m) / 4, RINGS_LEAST) >> 10);
+	rings_fini(&ef);
+	setenv("RUSE_QUEUE_MEMORY", "lots", 1);
+	fresh(&ef);
+	assert_int_equal(bound_told(&ef), max(sysmem_all(&m) / 4, RINGS_LEAST) >> 10);
+	rings_fini(&ef);
+	unsetenv("RUSE_QUEUE_MEMORY");
 }
 
 static uint64_t pages(const struct efile *ef)
@@ -238,6 +314,8 @@ int main(void)
 		cmocka_unit_test(native_mmap),
 		cmocka_unit_test(no_overlap),
 		cmocka_unit_test(too_much),
+		cmocka_unit_test(bound),
+		cmocka_unit_test(bound_usual),
 		cmocka_unit_test(many),
 		cmocka_unit_test(view),
 		cmocka_unit_test(views_of_many),

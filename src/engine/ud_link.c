@@ -13,7 +13,9 @@
 #include "engine/wire.h"
 #include "xport/xport.h"
 
-/* arg: the sending device. Datagrams do not wait for a rused to start. */
+#define UD_KEY_V1 31	/* bit of peer_key.dev: datagrams of RoCEv1 */
+
+/* arg: the sending device. Datagrams do not wait for a rused to start. RoCEv1 does not leave the host. */
 static int ud_look_up(struct peer *p, ns_t wait, void *arg)
 {
 	uint32_t block = p->key.block;
@@ -24,19 +26,22 @@ static int ud_look_up(struct peer *p, ns_t wait, void *arg)
 	if (engine.conn.fd >= 0 || engine.block_dev[block])
 		ret = gid_is_mcast(dgid) ? -EREMOTE :
 					   peer_link_to_gid(dgid, block, wait, &p->link);
+	if (ret == -EREMOTE && p->key.dev >> UD_KEY_V1)
+		return 0;
 	return ret == -EREMOTE ? wire_ud_link(arg, block, &p->link) : ret;
 }
 
 static const struct peers_ops ud_peers_ops = { .now = engine_now, .look_up = ud_look_up };
 
-/* An IPv6 multicast group needs an IPv6 source address of the device. False: it has none. */
+/* An IPv6 multicast group needs an IPv6 source address of the device, and not that of GID 0. False: it has none. */
 static bool ud_fit_source(const struct rdev *dev, struct seg_net *net)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
 
 	if (net->dgid[0] != 0xff || memcmp(net->sgid, v4, 12))
 		return true;
-	for (int i = 1; i < HOST_MAX_GIDS; i++) {
+	/* With RoCEv1 the link-local address of GID 0 has a second entry. */
+	for (int i = 1 + dev->gid[0].v1; i < HOST_MAX_GIDS; i++) {
 		const struct gid_entry *g = &dev->gid[i];
 
 		if (gid_is_zero(g) || !memcmp(g->raw, v4, 12))
@@ -53,13 +58,13 @@ static bool ud_fit_source(const struct rdev *dev, struct seg_net *net)
  */
 static bool ud_mcast_by_wire(const struct qp *qp, struct seg_net *net)
 {
-	return wire_up() && ud_fit_source(qp->dev, net);
+	return wire_up() && !net->v1 && ud_fit_source(qp->dev, net);
 }
 
 struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 {
-	struct peer_key key = { .dev = qp->dev->index,
-				.block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1) };
+	struct peer_key key = { .dev = qp->dev->index | (uint32_t)net->v1 << UD_KEY_V1,
+				.block = qpn_block(dqpn) };
 	const struct peer *p;
 
 	if (unlikely(gid_is_mcast(net->dgid) &&

@@ -75,13 +75,12 @@ static noinline __cold void wire_strange(struct qp *qp, const struct seg_net *ne
 
 static bool wire_mine(struct udp_ep *ep, uint32_t dqpn)
 {
-	return engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	return engine_dev_of(dqpn);
 }
 
 static void wire_congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn)
 {
-	struct rdev *dev = engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
-	struct qp *qp = dev ? rdev_find_qp(dev, dqpn) : NULL;
+	struct qp *qp = engine_qp(dqpn);
 	const struct udp_path *p = qp ? udp_link_path(qp->link) : NULL;
 
 	if (p && !memcmp(p->net.dgid, net->sgid, 16))
@@ -96,7 +95,7 @@ static void wire_foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t 
 			 const void *packet, size_t len)
 {
 	struct iovec iov[2] = { { (void *)net, sizeof(*net) }, { (void *)packet, len } };
-	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	uint32_t block = qpn_block(dqpn);
 	uint32_t all = (uint32_t)(sizeof(*net) + len);
 	struct seg seg = {
 		.service = SEG_UC, .type = SEG_SEND, .flags = SEG_F_START | SEG_F_END,
@@ -143,7 +142,7 @@ static struct link *wire_from_link(const struct qp *qp, const struct seg_net *ne
 {
 	const struct udp_path *p = udp_link_path(qp->link);
 	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
-	struct udp_path back = { .block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1),
+	struct udp_path back = { .block = qpn_block(qp->attr.dest_qpn),
 				 .ifindex = qp->dev->port.ifindex };
 	struct link *l = NULL;
 
@@ -199,7 +198,7 @@ static void wire_deliver(struct link *in, struct qp *qp, const struct seg *seg)
 
 static void wire_input(struct link *in, const struct seg *seg)
 {
-	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct rdev *dev = engine_dev_of(seg->dqpn);
 	struct seg cut;
 	struct qp *qp;
 
@@ -232,7 +231,7 @@ static void wire_input(struct link *in, const struct seg *seg)
 
 static void wire_writable(struct link *l)
 {
-	link_host_ops.writable(l);
+	engine_link_ops.writable(l);
 }
 
 static bool wire_wait_writable(int fd, ns_t ns)
@@ -256,7 +255,7 @@ static void wire_readable(struct udp_ep *ep)
 		wire_unwatch(ep);
 }
 
-static const struct link_host wire_host_ops = {
+static const struct link_user_ops wire_link_ops = {
 	.input = wire_input,
 	.writable = wire_writable,
 	.down = wire_writable,
@@ -275,7 +274,7 @@ static int wire_create(struct wire *w)
 {
 	struct udp_cfg cfg = {
 		.stats = (struct udp_stats *)engine.proc_page->wire,
-		.host = &wire_host_ops,
+		.host = &wire_link_ops,
 		.epfd = engine.epfd,
 		.own_fd = own_fd,
 		.own_close = own_close,
@@ -399,7 +398,7 @@ int wire_link(const struct qp *qp, struct link **link)
 		.net = { .flow_label = ah->grh.flow_label & 0xfffff,
 			 .traffic_class = ah->grh.traffic_class, .hop_limit = ah->grh.hop_limit },
 		.ifindex = qp->dev->port.ifindex,
-		.block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1),
+		.block = qpn_block(qp->attr.dest_qpn),
 	};
 	int ret;
 

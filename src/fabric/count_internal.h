@@ -23,6 +23,8 @@ struct counters {
 
 struct port;
 
+/* The field of PortCounters that counters.error[i] is. */
+enum perf_field count_field(uint32_t i);
 /* Adds n to an error counter of PortCounters, which stops at its maximum. */
 void count_error(struct port *p, enum perf_field counter, uint32_t n);
 /* Adds 1 to a counter of an error details attribute, which stops at its maximum. */

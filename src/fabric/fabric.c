@@ -2,7 +2,7 @@
 /*
  * Creates nodes and ports from a topology, and sets their state at power-on.
  * PortInfo and SwitchInfo are stored in wire format: a Get copies them, and other
- * code reads their fields with port_get() and smp_get().
+ * code reads their fields with port_get() and ib_smp_get().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,13 +130,13 @@ static void node_reset(struct node *n)
 	if (!is_switch(n))
 		return;
 	memset(n->mft, 0, (size_t)MFT_CAP * n->positions * sizeof(*n->mft));
-	smp_put(n->swinfo, SI_LINEAR_FDB_CAP, LFT_CAP);
-	smp_put(n->swinfo, SI_MULTICAST_FDB_CAP, MFT_CAP);
-	smp_put(n->swinfo, SI_LIFE_TIME, 18);
-	smp_put(n->swinfo, SI_PARTITION_ENFORCEMENT_CAP, SWITCH_PKEYS);
-	smp_put(n->swinfo, SI_INBOUND_ENFORCEMENT_CAP, 1);
-	smp_put(n->swinfo, SI_OUTBOUND_ENFORCEMENT_CAP, 1);
-	smp_put(n->swinfo, SI_ENHANCED_PORT0, n->enhanced);
+	ib_smp_put(n->swinfo, SI_LINEAR_FDB_CAP, LFT_CAP);
+	ib_smp_put(n->swinfo, SI_MULTICAST_FDB_CAP, MFT_CAP);
+	ib_smp_put(n->swinfo, SI_LIFE_TIME, 18);
+	ib_smp_put(n->swinfo, SI_PARTITION_ENFORCEMENT_CAP, SWITCH_PKEYS);
+	ib_smp_put(n->swinfo, SI_INBOUND_ENFORCEMENT_CAP, 1);
+	ib_smp_put(n->swinfo, SI_OUTBOUND_ENFORCEMENT_CAP, 1);
+	ib_smp_put(n->swinfo, SI_ENHANCED_PORT0, n->enhanced);
 }
 
 /* Stores width and speed in PortInfo's encodings, which have no FDR10: it becomes QDR. */

@@ -95,7 +95,7 @@ uint64_t fabric_node_image_guid(const struct fabric *f, uint32_t node);
 void fabric_node_ids(const struct fabric *f, uint32_t node, uint32_t *vendor, uint16_t *device);
 uint8_t fabric_node_ports(const struct fabric *f, uint32_t node);
 bool fabric_node_is_on(const struct fabric *f, uint32_t node);
-/* PortInfo in wire format, for smp_get(); NULL: no such port. Valid until fabric_destroy(). */
+/* PortInfo in wire format, for ib_smp_get(); NULL: no such port. Valid until fabric_destroy(). */
 const uint8_t *fabric_port_info(const struct fabric *f, uint32_t node, uint8_t port);
 /* GID: GidPrefix of PortInfo and a GUID of GUIDInfo. -EINVAL: no such port or index. */
 int fabric_port_gid(const struct fabric *f, uint32_t node, uint8_t port, uint32_t index,
@@ -130,9 +130,5 @@ int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now
 int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now);
 /* Sets PortInfo:CapabilityMask.IsSM of a host's port. -EINVAL: not a host's port. */
 int fabric_set_sm(struct fabric *f, uint32_t node, uint8_t port, bool sm, ns_t now);
-
-/* Adds n errors to an error counter of PortCounters (fault injection). -EINVAL: no such port, or no error counter. */
-int fabric_add_errors(struct fabric *f, uint32_t node, uint8_t port, enum perf_field counter,
-		      uint32_t n);
 
 #endif

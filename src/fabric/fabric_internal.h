@@ -87,14 +87,14 @@ static inline struct port *mgmt_port(struct port *p)
 	return is_switch(p->node) ? &p->node->ports[0] : p;
 }
 
-static inline uint32_t port_get(const struct port *p, enum smp_field f)
+static inline uint32_t port_get(const struct port *p, enum ib_smp_field f)
 {
-	return (uint32_t)smp_get(p->info, f);
+	return (uint32_t)ib_smp_get(p->info, f);
 }
 
-static inline void port_put(struct port *p, enum smp_field f, uint64_t v)
+static inline void port_put(struct port *p, enum ib_smp_field f, uint64_t v)
 {
-	smp_put(p->info, f, v);
+	ib_smp_put(p->info, f, v);
 }
 
 static inline enum port_state port_state(const struct port *p)
@@ -113,7 +113,7 @@ void link_check(struct port *p, ns_t now);
 void link_drop(struct port *p, enum phys_state phys, ns_t now);
 /* trap.c */
 void trap_link_state(struct node *n, ns_t now);
-void trap_port_change(struct port *p, enum smp_field flag, ns_t now);
+void trap_port_change(struct port *p, enum ib_smp_field flag, ns_t now);
 void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now);
 void trap_repress(struct port *p, const uint8_t *smp);
 void trap_stop(struct port *p);

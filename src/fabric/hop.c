@@ -6,6 +6,7 @@
  * result is an enum fabric_fate.
  */
 #include <errno.h>
+#include "fabric/fabric_cable.h"
 #include "fabric/fabric_internal.h"
 #include "wire/mtu.h"
 #include "wire/pkey.h"
@@ -82,7 +83,7 @@ struct port *fabric_lft_lookup(struct port *in, uint16_t dlid, const struct fabr
 	struct node *n = in->node;
 	uint8_t out = SMP_LFT_NONE;
 
-	if (n->lft && dlid < LFT_CAP && dlid <= smp_get(n->swinfo, SI_LINEAR_FDB_TOP))
+	if (n->lft && dlid < LFT_CAP && dlid <= ib_smp_get(n->swinfo, SI_LINEAR_FDB_TOP))
 		out = n->lft[dlid];
 	if (out <= n->nports)
 		return &n->ports[out];
@@ -160,6 +161,7 @@ struct walk {
 	const struct fabric_pkt *pkt;
 	fabric_deliver deliver;
 	void *ctx;
+	fabric_deliver hop;	/* for each sending port of a unicast way, with ctx; NULL: none */
 	uint32_t budget;	/* hops left for all copies together; wrong tables could create copies without end */
 };
 
@@ -190,6 +192,8 @@ static enum fabric_fate walk_unicast(const struct walk *w, struct port *p)
 			hop_relay_error(p, &p->c.rcv_detail[5], w->pkt);
 			return FABRIC_LOOP;
 		}
+		if (w->hop)
+			w->hop(w->ctx, out->node->index, out->num);
 		p = data_hop(p, out, w->pkt, &fate);
 		if (!p)
 			return fate;
@@ -239,7 +243,7 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 			     const struct fabric_pkt *pkt, fabric_deliver deliver, void *ctx,
 			     ns_t now)
 {
-	struct walk w = { pkt, deliver, ctx, f->count * 4 + MAX_HOPS };
+	struct walk w = { pkt, deliver, ctx, NULL, f->count * 4 + MAX_HOPS };
 	struct port *p = fabric_host_port(f, node, port), *q;
 	enum fabric_fate fate;
 
@@ -259,4 +263,22 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 		return walk_multicast(&w, q, 0);
 	walk_deliver(&w, q);
 	return FABRIC_DELIVERED;
+}
+
+enum fabric_fate fabric_trace(struct fabric *f, uint32_t node, uint8_t port, uint16_t dlid,
+			      fabric_deliver hop, void *ctx)
+{
+	struct port *p = fabric_host_port(f, node, port);
+	struct fabric_pkt pkt = { .dlid = dlid, .pkey = 0xffff };
+	struct walk w = { .pkt = &pkt, .ctx = ctx, .hop = hop };
+	enum fabric_fate fate;
+
+	if (BUG_ON(!p))
+		return FABRIC_NOT_ACTIVE;
+	pkt.slid = (uint16_t)port_get(p, PI_LID);
+	if (fabric_has_lid(p, dlid))
+		return port_state(p) == PORT_ACTIVE ? FABRIC_DELIVERED : FABRIC_NOT_ACTIVE;
+	hop(ctx, node, port);
+	p = data_hop(NULL, p, &pkt, &fate);
+	return p ? walk_unicast(&w, p) : fate;
 }

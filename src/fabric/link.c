@@ -85,7 +85,7 @@ static void link_state_changed(struct port *p, ns_t now)
 {
 	if (!is_switch(p->node) || !p->node->on)
 		return;
-	smp_put(p->node->swinfo, SI_PORT_STATE_CHANGE, 1);
+	ib_smp_put(p->node->swinfo, SI_PORT_STATE_CHANGE, 1);
 	trap_link_state(p->node, now);
 }
 

@@ -31,12 +31,12 @@ static const enum perf_field classic[MAX_COUNTERS] = {
 	PC_XMIT_WAIT, PC_QP1_DROPPED,
 };
 
-static const struct row {
+static const struct pma_attr {
 	uint16_t attr;
 	uint8_t count;
 	enum kind kind;
 	enum perf_field first;	/* field of the first counter; the others follow it. PortCounters uses classic[] instead */
-} rows[] = {
+} pma_attrs[] = {
 	{ PERF_ATTR_COUNTERS, MAX_COUNTERS, KIND_COUNTERS, PC_SYMBOL_ERROR },
 	{ PERF_ATTR_COUNTERS_EXT, 8, KIND_EXT, PX_XMIT_DATA },
 	{ PERF_ATTR_RCV_ERROR_DETAILS, 6, KIND_RCV_ERROR, PR_LOCAL_PHYSICAL_ERRORS },
@@ -47,6 +47,11 @@ static const struct row {
 	{ PERF_ATTR_VL_XMIT_FLOW_CTL_ERRORS, 0, KIND_NEVER, PC_SYMBOL_ERROR },
 	{ PERF_ATTR_VL_XMIT_WAIT, 0, KIND_NEVER, PC_SYMBOL_ERROR },
 };
+
+enum perf_field count_field(uint32_t i)
+{
+	return classic[i];
+}
 
 void count_error(struct port *p, enum perf_field counter, uint32_t n)
 {
@@ -145,7 +150,7 @@ static void counter_set(struct counters *c, enum kind kind, uint32_t i, uint64_t
 }
 
 /* Field of the i-th counter; per-SL counters are an array of 32-bit fields. */
-static uint64_t field_get(const uint8_t *d, const struct row *r, uint32_t i)
+static uint64_t field_get(const uint8_t *d, const struct pma_attr *r, uint32_t i)
 {
 	if (r->first == PS_DATA_SL0)
 		return perf_get(d + 4 * i, PS_DATA_SL0);
@@ -153,7 +158,7 @@ static uint64_t field_get(const uint8_t *d, const struct row *r, uint32_t i)
 }
 
 /* Adds v to the field, up to its maximum: AllPortSelect gives the sum of all ports. */
-static void field_add(uint8_t *d, const struct row *r, uint32_t i, uint64_t v)
+static void field_add(uint8_t *d, const struct pma_attr *r, uint32_t i, uint64_t v)
 {
 	bool sl = r->first == PS_DATA_SL0;
 	enum perf_field f = sl ? PS_DATA_SL0 :
@@ -163,7 +168,7 @@ static void field_add(uint8_t *d, const struct row *r, uint32_t i, uint64_t v)
 	perf_put(sl ? d + 4 * i : d, f, v > top - have ? top : have + v);
 }
 
-static bool counter_chosen(const uint8_t *in, const struct row *r, uint32_t i)
+static bool counter_chosen(const uint8_t *in, const struct pma_attr *r, uint32_t i)
 {
 	uint64_t sel = perf_get(in, PC_COUNTER_SELECT);
 
@@ -172,7 +177,8 @@ static bool counter_chosen(const uint8_t *in, const struct row *r, uint32_t i)
 	return sel >> i & 1;
 }
 
-static void one_port(struct port *p, const struct row *r, const uint8_t *in, uint8_t *out, bool set)
+static void one_port(struct port *p, const struct pma_attr *r, const uint8_t *in, uint8_t *out,
+		     bool set)
 {
 	for (uint32_t i = 0; i < r->count; i++) {
 		if (set && counter_chosen(in, r, i))
@@ -181,7 +187,8 @@ static void one_port(struct port *p, const struct row *r, const uint8_t *in, uin
 	}
 }
 
-static uint16_t pma_counters(struct port *p, const struct row *r, const uint8_t *in, uint8_t *out,
+static uint16_t pma_counters(struct port *p, const struct pma_attr *r, const uint8_t *in,
+			     uint8_t *out,
 			     bool set)
 {
 	uint32_t sel = (uint32_t)perf_get(in, PC_PORT_SELECT);
@@ -218,9 +225,10 @@ static uint16_t pma_run(struct port *p, const uint8_t *in, uint8_t *out)
 	memset(out + PERF_O_DATA, 0, PERF_DATA_LEN);
 	if (mad_attr(in) == PERF_ATTR_CLASS_PORT_INFO && !set)
 		return class_port_info(out + PERF_O_DATA);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].attr == mad_attr(in))
-			return pma_counters(p, &rows[i], in + PERF_O_DATA, out + PERF_O_DATA, set);
+	for (size_t i = 0; i < ARRAY_SIZE(pma_attrs); i++)
+		if (pma_attrs[i].attr == mad_attr(in))
+			return pma_counters(p, &pma_attrs[i], in + PERF_O_DATA, out + PERF_O_DATA,
+					    set);
 	return MAD_STATUS_BAD_METHOD_ATTR;
 }
 
@@ -230,19 +238,4 @@ bool pma_process(struct port *p, const uint8_t *in, uint8_t *out)
 	put_be16(out + MAD_O_STATUS, pma_run(p, in, out));
 	out[MAD_O_METHOD] = MAD_GET | MAD_RESP;
 	return true;
-}
-
-int fabric_add_errors(struct fabric *f, uint32_t node, uint8_t port, enum perf_field counter,
-		      uint32_t n)
-{
-	struct port *p = fabric_any_port(f, node, port);
-
-	if (!p)
-		return -EINVAL;
-	for (uint32_t i = 0; i < ERROR_COUNTERS; i++)
-		if (classic[i] == counter) {
-			count_error(p, counter, n);
-			return 0;
-		}
-	return -EINVAL;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fabric/fabric_cable.h"
 #include "fabric/fabric_internal.h"
 
 uint32_t fabric_find(const struct fabric *f, const char *name)
@@ -94,7 +95,7 @@ int fabric_port_gid(const struct fabric *f, uint32_t node, uint8_t port, uint32_
 	if (!p || index >= GUID_CAP)
 		return -EINVAL;
 	p = mgmt_port(p);
-	put_be64(gid, smp_get(p->info, PI_GID_PREFIX));
+	put_be64(gid, ib_smp_get(p->info, PI_GID_PREFIX));
 	put_be64(gid + 8, p->guids[index]);
 	return 0;
 }
@@ -117,6 +118,49 @@ static enum topo_speed speed_of(const struct port *p)
 	if (ext)
 		return (enum topo_speed)(TOPO_FDR + ilog2(ext));
 	return s == 1 ? TOPO_SDR : s == 2 ? TOPO_DDR : TOPO_QDR;
+}
+
+static enum topo_speed cable_speed_of(const struct port *p)
+{
+	if (p->ext)
+		return (enum topo_speed)(TOPO_FDR + ilog2(p->ext));
+	return p->speed == 1 ? TOPO_SDR : p->speed == 2 ? TOPO_DDR : TOPO_QDR;
+}
+
+int fabric_port_cable(const struct fabric *f, uint32_t node, uint8_t port, struct fabric_cable *c)
+{
+	const struct port *p = port ? fabric_any_port(f, node, port) : NULL;
+
+	if (!p)
+		return -EINVAL;
+	if (!p->peer)
+		return -ENOENT;
+	*c = (struct fabric_cable){
+		.peer = p->peer->node->index,
+		.peer_port = p->peer->num,
+		.width = p->width,
+		.speed = cable_speed_of(p),
+		.state = port_state(p),
+		.active_width = (uint8_t)port_get(p, PI_LINK_WIDTH_ACTIVE),
+		.active_speed = speed_of(p),
+		.bytes = p->c.xmit_data * 4,
+		.packets = p->c.xmit_pkts,
+	};
+	for (uint32_t i = 0; i < ERROR_COUNTERS; i++) {
+		enum perf_field field = count_field(i);
+
+		*(field == PC_XMIT_DISCARDS ? &c->discards : field == PC_LINK_DOWNED ? &c->downed : &c->errors) +=
+			p->c.error[i];
+	}
+	return 0;
+}
+
+const uint8_t *fabric_lft(const struct fabric *f, uint32_t node, uint32_t *n)
+{
+	const struct node *sw = &f->nodes[node];
+
+	*n = sw->lft ? (uint32_t)min(ib_smp_get(sw->swinfo, SI_LINEAR_FDB_TOP) + 1, (uint64_t)LFT_CAP) : 0;
+	return sw->lft;
 }
 
 static int paper_node(const struct node *n, struct topo *out)

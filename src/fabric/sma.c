@@ -43,35 +43,35 @@ static uint16_t node_info(struct req *r)
 {
 	const struct node *n = r->n;
 
-	smp_put(r->out, NI_BASE_VERSION, 1);
-	smp_put(r->out, NI_CLASS_VERSION, 1);
-	smp_put(r->out, NI_NODE_TYPE, n->type);
-	smp_put(r->out, NI_NUM_PORTS, n->nports);
-	smp_put(r->out, NI_SYSTEM_IMAGE_GUID, n->sysimgguid);
-	smp_put(r->out, NI_NODE_GUID, n->guid);
-	smp_put(r->out, NI_PORT_GUID, r->mgmt->guid);
-	smp_put(r->out, NI_PARTITION_CAP, HOST_PKEYS);
-	smp_put(r->out, NI_DEVICE_ID, n->devid);
-	smp_put(r->out, NI_LOCAL_PORT_NUM, r->p->num);
-	smp_put(r->out, NI_VENDOR_ID, n->vendid);
+	ib_smp_put(r->out, NI_BASE_VERSION, 1);
+	ib_smp_put(r->out, NI_CLASS_VERSION, 1);
+	ib_smp_put(r->out, NI_NODE_TYPE, n->type);
+	ib_smp_put(r->out, NI_NUM_PORTS, n->nports);
+	ib_smp_put(r->out, NI_SYSTEM_IMAGE_GUID, n->sysimgguid);
+	ib_smp_put(r->out, NI_NODE_GUID, n->guid);
+	ib_smp_put(r->out, NI_PORT_GUID, r->mgmt->guid);
+	ib_smp_put(r->out, NI_PARTITION_CAP, HOST_PKEYS);
+	ib_smp_put(r->out, NI_DEVICE_ID, n->devid);
+	ib_smp_put(r->out, NI_LOCAL_PORT_NUM, r->p->num);
+	ib_smp_put(r->out, NI_VENDOR_ID, n->vendid);
 	return 0;
 }
 
 static uint16_t switch_info(struct req *r)
 {
-	static const enum smp_field rw[] = {
+	static const enum ib_smp_field rw[] = {
 		SI_LINEAR_FDB_TOP, SI_DEFAULT_PORT, SI_DEFAULT_MC_PRIMARY_PORT,
 		SI_DEFAULT_MC_NOT_PRIMARY_PORT, SI_LIFE_TIME,
 	};
 
 	if (r->set) {
-		if (smp_get(r->in, SI_LINEAR_FDB_TOP) >= LFT_CAP)
+		if (ib_smp_get(r->in, SI_LINEAR_FDB_TOP) >= LFT_CAP)
 			return MAD_STATUS_BAD_VALUE;
 		for (size_t i = 0; i < ARRAY_SIZE(rw); i++)
-			smp_put(r->n->swinfo, rw[i], smp_get(r->in, rw[i]));
+			ib_smp_put(r->n->swinfo, rw[i], ib_smp_get(r->in, rw[i]));
 		/* Writing 1 clears the bit. */
-		if (smp_get(r->in, SI_PORT_STATE_CHANGE))
-			smp_put(r->n->swinfo, SI_PORT_STATE_CHANGE, 0);
+		if (ib_smp_get(r->in, SI_PORT_STATE_CHANGE))
+			ib_smp_put(r->n->swinfo, SI_PORT_STATE_CHANGE, 0);
 	}
 	memcpy(r->out, r->n->swinfo, SMP_DATA_LEN);
 	return 0;
@@ -108,11 +108,11 @@ static uint16_t port_info(struct req *r)
 		st = sma_set_port_info(p, r->in, r->out, r->now);
 	else
 		memcpy(r->out, p->info, SMP_DATA_LEN);
-	smp_put(r->out, PI_LOCAL_PORT_NUM, r->p->num);
+	ib_smp_put(r->out, PI_LOCAL_PORT_NUM, r->p->num);
 	/* Protection level 1: a Get without the M_Key does not return it (IBA 14.2.4). */
 	if (port_get(m, PI_M_KEY_PROTECT_BITS) == 1 &&
-	    smp_get(m->info, PI_M_KEY) != get_be64(r->smp + SMP_O_MKEY))
-		smp_put(r->out, PI_M_KEY, 0);
+	    ib_smp_get(m->info, PI_M_KEY) != get_be64(r->smp + SMP_O_MKEY))
+		ib_smp_put(r->out, PI_M_KEY, 0);
 	return st;
 }
 
@@ -224,8 +224,8 @@ static uint16_t led_info(struct req *r)
 	if (!p)
 		return MAD_STATUS_BAD_VALUE;
 	if (r->set)
-		p->led = smp_get(r->in, LED_MASK);
-	smp_put(r->out, LED_MASK, p->led);
+		p->led = ib_smp_get(r->in, LED_MASK);
+	ib_smp_put(r->out, LED_MASK, p->led);
 	return 0;
 }
 
@@ -237,11 +237,11 @@ static uint16_t mlnx_ext_port_info(struct req *r)
 	return req_port(r, r->mod & 0xff) ? 0 : MAD_STATUS_BAD_VALUE;
 }
 
-static const struct row {
+static const struct sma_attr {
 	uint16_t attr;
 	bool get_only, switch_only;
 	uint16_t (*fn)(struct req *r);
-} rows[] = {
+} sma_attrs[] = {
 	{ SMP_ATTR_NODE_DESC, true, false, node_desc },
 	{ SMP_ATTR_NODE_INFO, true, false, node_info },
 	{ SMP_ATTR_SWITCH_INFO, false, true, switch_info },
@@ -264,7 +264,7 @@ static void lease_over(struct timer *t, ns_t now)
 
 static bool m_key_ok(struct port *m, const uint8_t *smp, ns_t now)
 {
-	uint64_t key = smp_get(m->info, PI_M_KEY);
+	uint64_t key = ib_smp_get(m->info, PI_M_KEY);
 	uint32_t lease = port_get(m, PI_M_KEY_LEASE_PERIOD);
 	uint32_t bad = port_get(m, PI_M_KEY_VIOLATIONS);
 
@@ -286,12 +286,13 @@ static bool m_key_ok(struct port *m, const uint8_t *smp, ns_t now)
 
 static uint16_t sma_run(struct req *r)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].attr != mad_attr(r->smp))
+	for (size_t i = 0; i < ARRAY_SIZE(sma_attrs); i++) {
+		if (sma_attrs[i].attr != mad_attr(r->smp))
 			continue;
-		if ((r->set && rows[i].get_only) || (rows[i].switch_only && !is_switch(r->n)))
+		if ((r->set && sma_attrs[i].get_only) || (sma_attrs[i].switch_only &&
+							  !is_switch(r->n)))
 			break;
-		return rows[i].fn(r);
+		return sma_attrs[i].fn(r);
 	}
 	return MAD_STATUS_BAD_METHOD_ATTR;
 }

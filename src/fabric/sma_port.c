@@ -10,7 +10,7 @@
 enum where { ON_MGMT = 1, ON_LINK = 2, ON_HOST = 4, ON_SWITCH = 8 };
 
 static const struct {
-	enum smp_field field;
+	enum ib_smp_field field;
 	uint8_t where;
 } rw[] = {
 	{ PI_M_KEY, ON_MGMT },
@@ -45,10 +45,11 @@ static uint8_t where_of(const struct port *p)
 
 static bool state_ok(const struct port *p, const uint8_t *in)
 {
-	uint64_t want = smp_get(in, PI_PORT_STATE), phys = smp_get(in, PI_PORT_PHYSICAL_STATE);
+	uint64_t want = ib_smp_get(in, PI_PORT_STATE), phys = ib_smp_get(in,
+									 PI_PORT_PHYSICAL_STATE);
 	enum port_state now = port_state(p);
 
-	if (phys > PHYS_DISABLED || smp_get(in, PI_LINK_DOWN_DEFAULT_STATE) > PHYS_POLLING)
+	if (phys > PHYS_DISABLED || ib_smp_get(in, PI_LINK_DOWN_DEFAULT_STATE) > PHYS_POLLING)
 		return false;
 	/* A physical state is valid only with PortState Down or NOP, or if the port is down. */
 	if (phys != PHYS_NOP && p->num && want > PORT_DOWN && now != PORT_DOWN)
@@ -69,8 +70,8 @@ static bool state_ok(const struct port *p, const uint8_t *in)
 
 static bool lids_ok(const uint8_t *in)
 {
-	uint64_t lid = smp_get(in, PI_LID), sm = smp_get(in, PI_MASTER_SM_LID);
-	uint64_t lmc = smp_get(in, PI_LMC);
+	uint64_t lid = ib_smp_get(in, PI_LID), sm = ib_smp_get(in, PI_MASTER_SM_LID);
+	uint64_t lmc = ib_smp_get(in, PI_LMC);
 
 	return lid && lid + (1u << lmc) <= LID_MCAST && !(lid & ((1u << lmc) - 1)) && sm &&
 	       sm < LID_MCAST;
@@ -78,9 +79,9 @@ static bool lids_ok(const uint8_t *in)
 
 static bool link_ok(const struct port *p, const uint8_t *in)
 {
-	uint64_t width = smp_get(in, PI_LINK_WIDTH_ENABLED);
-	uint64_t speed = smp_get(in, PI_LINK_SPEED_ENABLED);
-	uint64_t ext = smp_get(in, PI_LINK_SPEED_EXT_ENABLED);
+	uint64_t width = ib_smp_get(in, PI_LINK_WIDTH_ENABLED);
+	uint64_t speed = ib_smp_get(in, PI_LINK_SPEED_ENABLED);
+	uint64_t ext = ib_smp_get(in, PI_LINK_SPEED_EXT_ENABLED);
 
 	return (width == LINK_WIDTH_SET_LWS || !(width & ~port_get(p, PI_LINK_WIDTH_SUPPORTED))) &&
 	       (speed == LINK_SPEED_SET_LSS || !(speed & ~port_get(p, PI_LINK_SPEED_SUPPORTED))) &&
@@ -89,7 +90,7 @@ static bool link_ok(const struct port *p, const uint8_t *in)
 
 static bool port_info_ok(const struct port *p, const uint8_t *in)
 {
-	uint64_t mtu = smp_get(in, PI_NEIGHBOR_MTU), vls = smp_get(in, PI_OPERATIONAL_VLS);
+	uint64_t mtu = ib_smp_get(in, PI_NEIGHBOR_MTU), vls = ib_smp_get(in, PI_OPERATIONAL_VLS);
 	uint8_t where = where_of(p);
 
 	return state_ok(p, in) && (!(where & ON_MGMT) || lids_ok(in)) &&
@@ -98,8 +99,8 @@ static bool port_info_ok(const struct port *p, const uint8_t *in)
 }
 
 /* Sets an enabled width or speed, which the next training uses. True: changed. */
-static bool set_enabled(struct port *p, enum smp_field f, uint64_t v, uint64_t all,
-			enum smp_field supported)
+static bool set_enabled(struct port *p, enum ib_smp_field f, uint64_t v, uint64_t all,
+			enum ib_smp_field supported)
 {
 	if (!v || v == port_get(p, f))
 		return false;
@@ -109,20 +110,20 @@ static bool set_enabled(struct port *p, enum smp_field f, uint64_t v, uint64_t a
 
 static void set_link(struct port *p, const uint8_t *in)
 {
-	set_enabled(p, PI_LINK_WIDTH_ENABLED, smp_get(in, PI_LINK_WIDTH_ENABLED),
+	set_enabled(p, PI_LINK_WIDTH_ENABLED, ib_smp_get(in, PI_LINK_WIDTH_ENABLED),
 		    LINK_WIDTH_SET_LWS, PI_LINK_WIDTH_SUPPORTED);
-	set_enabled(p, PI_LINK_SPEED_ENABLED, smp_get(in, PI_LINK_SPEED_ENABLED),
+	set_enabled(p, PI_LINK_SPEED_ENABLED, ib_smp_get(in, PI_LINK_SPEED_ENABLED),
 		    LINK_SPEED_SET_LSS, PI_LINK_SPEED_SUPPORTED);
-	set_enabled(p, PI_LINK_SPEED_EXT_ENABLED, smp_get(in, PI_LINK_SPEED_EXT_ENABLED),
+	set_enabled(p, PI_LINK_SPEED_EXT_ENABLED, ib_smp_get(in, PI_LINK_SPEED_EXT_ENABLED),
 		    LINK_SPEED_EXT_SET_LSES, PI_LINK_SPEED_EXT_SUPPORTED);
-	if (smp_get(in, PI_LINK_DOWN_DEFAULT_STATE))
-		port_put(p, PI_LINK_DOWN_DEFAULT_STATE, smp_get(in, PI_LINK_DOWN_DEFAULT_STATE));
+	if (ib_smp_get(in, PI_LINK_DOWN_DEFAULT_STATE))
+		port_put(p, PI_LINK_DOWN_DEFAULT_STATE, ib_smp_get(in, PI_LINK_DOWN_DEFAULT_STATE));
 }
 
 static void set_state(struct port *p, const uint8_t *in, ns_t now)
 {
-	enum port_state want = (enum port_state)smp_get(in, PI_PORT_STATE);
-	enum phys_state phys = (enum phys_state)smp_get(in, PI_PORT_PHYSICAL_STATE);
+	enum port_state want = (enum port_state)ib_smp_get(in, PI_PORT_STATE);
+	enum phys_state phys = (enum phys_state)ib_smp_get(in, PI_PORT_PHYSICAL_STATE);
 
 	if (!p->num)
 		return;
@@ -149,21 +150,21 @@ static void port_info_tell(struct port *p, const uint8_t *before, const uint8_t 
 {
 	if (!(where_of(p) & ON_HOST))
 		return;
-	if (smp_get(before, PI_LID) != port_get(p, PI_LID) ||
-	    smp_get(before, PI_LMC) != port_get(p, PI_LMC))
+	if (ib_smp_get(before, PI_LID) != port_get(p, PI_LID) ||
+	    ib_smp_get(before, PI_LMC) != port_get(p, PI_LMC))
 		fabric_port_event(p, FABRIC_LID_CHANGE);
-	if (smp_get(before, PI_MASTER_SM_LID) != port_get(p, PI_MASTER_SM_LID) ||
-	    smp_get(before, PI_MASTER_SM_SL) != port_get(p, PI_MASTER_SM_SL))
+	if (ib_smp_get(before, PI_MASTER_SM_LID) != port_get(p, PI_MASTER_SM_LID) ||
+	    ib_smp_get(before, PI_MASTER_SM_SL) != port_get(p, PI_MASTER_SM_SL))
 		fabric_port_event(p, FABRIC_SM_CHANGE);
-	if (smp_get(before, PI_GID_PREFIX) != smp_get(p->info, PI_GID_PREFIX))
+	if (ib_smp_get(before, PI_GID_PREFIX) != ib_smp_get(p->info, PI_GID_PREFIX))
 		fabric_port_event(p, FABRIC_GID_CHANGE);
-	if (smp_get(in, PI_CLIENT_REREGISTER))
+	if (ib_smp_get(in, PI_CLIENT_REREGISTER))
 		fabric_port_event(p, FABRIC_CLIENT_REREGISTER);
 }
 
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
 {
-	static const enum smp_field violations[] = {
+	static const enum ib_smp_field violations[] = {
 		PI_M_KEY_VIOLATIONS, PI_P_KEY_VIOLATIONS, PI_Q_KEY_VIOLATIONS,
 	};
 	uint8_t before[SMP_DATA_LEN], where = where_of(p);
@@ -172,14 +173,14 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 	memcpy(before, p->info, sizeof(before));
 	for (size_t i = 0; ok && i < ARRAY_SIZE(rw); i++)
 		if (rw[i].where & where &&
-		    (rw[i].field != PI_NEIGHBOR_MTU || smp_get(in, PI_NEIGHBOR_MTU)))
-			smp_put(p->info, rw[i].field, smp_get(in, rw[i].field));
+		    (rw[i].field != PI_NEIGHBOR_MTU || ib_smp_get(in, PI_NEIGHBOR_MTU)))
+			ib_smp_put(p->info, rw[i].field, ib_smp_get(in, rw[i].field));
 	if (ok) {
-		if (smp_get(in, PI_OPERATIONAL_VLS))
-			port_put(p, PI_OPERATIONAL_VLS, smp_get(in, PI_OPERATIONAL_VLS));
+		if (ib_smp_get(in, PI_OPERATIONAL_VLS))
+			port_put(p, PI_OPERATIONAL_VLS, ib_smp_get(in, PI_OPERATIONAL_VLS));
 		/* Violation counters can only be cleared. */
 		for (size_t i = 0; i < ARRAY_SIZE(violations); i++)
-			if (!smp_get(in, violations[i]))
+			if (!ib_smp_get(in, violations[i]))
 				port_put(p, violations[i], 0);
 		if (where & ON_LINK)
 			set_link(p, in);
@@ -189,6 +190,6 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 	memcpy(out, p->info, SMP_DATA_LEN);
 	/* The response repeats ClientReregister, which is not stored (IBA o14-12.2.1). */
 	if (ok && where & ON_HOST)
-		smp_put(out, PI_CLIENT_REREGISTER, smp_get(in, PI_CLIENT_REREGISTER));
+		ib_smp_put(out, PI_CLIENT_REREGISTER, ib_smp_get(in, PI_CLIENT_REREGISTER));
 	return ok ? 0 : MAD_STATUS_BAD_VALUE;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The subnet manager of testing.h brings up generated fabrics; then each host sends to each. */
+#include <errno.h>
+#include "fabric/fabric_cable.h"
 #include "fabric/testing.h"
 
 static uint64_t received(void)
@@ -96,6 +98,67 @@ static void test_star(void **state)
 	assert_int_equal(nevents[FABRIC_PORT_ERR], 0);
 }
 
+static uint32_t hop_node[8], nhops;
+static uint8_t hop_port[8];
+
+static void on_hop(void *ctx, uint32_t node, uint8_t port)
+{
+	assert_true(nhops < ARRAY_SIZE(hop_node));
+	hop_node[nhops] = node;
+	hop_port[nhops++] = port;
+}
+
+/* fabric_trace() follows the tables, counts nothing, and stops at a cut cable. fabric_port_cable() has both. */
+static void test_trace(void **state)
+{
+	uint32_t h1, sw;
+	struct fabric_cable c;
+	const uint8_t *lft;
+	uint64_t before;
+	uint32_t n;
+
+	assert_int_equal(topo_star(&topo, 4), 0);
+	swept();
+	h1 = fabric_find(fab, "H1");
+	sw = fabric_find(fab, "S1");
+	before = received();
+	nhops = 0;
+	assert_int_equal(fabric_trace(fab, h1, 1, lid_of("H3"), on_hop, NULL), FABRIC_DELIVERED);
+	assert_int_equal(nhops, 2);
+	assert_int_equal(hop_node[0], h1);
+	assert_int_equal(hop_port[0], 1);
+	assert_int_equal(hop_node[1], sw);
+	assert_int_equal(hop_port[1], 3);
+	assert_int_equal(received(), before);
+	lft = fabric_lft(fab, sw, &n);
+	assert_true(n > lid_of("H3"));
+	assert_int_equal(lft[lid_of("H3")], 3);
+	fabric_lft(fab, h1, &n);
+	assert_int_equal(n, 0);
+
+	assert_int_equal(fabric_port_cable(fab, h1, 1, &c), 0);
+	assert_int_equal(c.peer, sw);
+	assert_int_equal(c.peer_port, 1);
+	assert_int_equal(c.state, PORT_ACTIVE);
+	assert_int_equal(c.active_width, 2);
+	assert_int_equal(c.active_speed, TOPO_EDR);
+	assert_true(c.bytes > 0 && c.packets > 0);
+	assert_int_equal(c.discards, 0);
+	assert_int_equal(fabric_port_cable(fab, h1, 2, &c), -EINVAL);
+
+	assert_int_equal(fabric_link(fab, sw, 3, false, now), 0);
+	nhops = 0;
+	assert_int_equal(fabric_trace(fab, h1, 1, lid_of("H3"), on_hop, NULL), FABRIC_NOT_ACTIVE);
+	assert_int_equal(nhops, 2);
+	assert_int_equal(fabric_port_cable(fab, sw, 3, &c), 0);
+	assert_int_equal(c.state, PORT_DOWN);
+	assert_int_equal(c.downed, 1);
+	assert_int_equal(c.discards, 0);
+	data("H1", lid_of("H3"));
+	assert_int_equal(fabric_port_cable(fab, sw, 3, &c), 0);
+	assert_int_equal(c.discards, 3);
+}
+
 static void test_fat_tree(void **state)
 {
 	assert_int_equal(topo_fat_tree(&topo, 4), 0);
@@ -129,7 +192,7 @@ static void test_back_to_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_star),	   T(test_fat_tree),	T(test_torus),
+		T(test_star), T(test_trace), T(test_fat_tree), T(test_torus),
 		T(test_dragonfly), T(test_back_to_back),
 	};
 

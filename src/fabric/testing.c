@@ -109,8 +109,8 @@ uint8_t *dr(const struct sm_node *n, uint16_t attr, uint32_t mod, const uint8_t 
 {
 	uint8_t smp[MAD_LEN];
 
-	smp_init(smp, MAD_CLASS_SUBN_DR, data ? MAD_SET : MAD_GET, attr, mod, 0);
-	smp_set_path(smp, n->path, n->hops);
+	ib_smp_init(smp, MAD_CLASS_SUBN_DR, data ? MAD_SET : MAD_GET, attr, mod, 0);
+	t_smp_path(smp, n->path, n->hops);
 	if (data)
 		memcpy(smp + SMP_O_DATA, data, SMP_DATA_LEN);
 	return ask(smp, LID_PERMISSIVE, 0) ? resp + SMP_O_DATA : NULL;
@@ -138,10 +138,10 @@ static uint32_t sm_meet(const uint8_t *path, uint8_t hops, bool *known)
 	n->hops = hops;
 	d = dr(n, SMP_ATTR_NODE_INFO, 0, NULL);
 	assert_non_null(d);
-	n->guid = smp_get(d, NI_NODE_GUID);
-	n->type = (enum node_type)smp_get(d, NI_NODE_TYPE);
-	n->nports = (uint8_t)smp_get(d, NI_NUM_PORTS);
-	n->in = (uint8_t)smp_get(d, NI_LOCAL_PORT_NUM);
+	n->guid = ib_smp_get(d, NI_NODE_GUID);
+	n->type = (enum node_type)ib_smp_get(d, NI_NODE_TYPE);
+	n->nports = (uint8_t)ib_smp_get(d, NI_NUM_PORTS);
+	n->in = (uint8_t)ib_smp_get(d, NI_LOCAL_PORT_NUM);
 	for (i = 0; i < sm_count && sm[i].guid != n->guid; i++)
 		;
 	*known = i < sm_count;
@@ -168,7 +168,7 @@ static void sm_discover(void)
 				continue;
 			d = dr(n, SMP_ATTR_PORT_INFO, p, NULL);
 			assert_non_null(d);
-			if (smp_get(d, PI_PORT_STATE) == PORT_DOWN)
+			if (ib_smp_get(d, PI_PORT_STATE) == PORT_DOWN)
 				continue;
 			memcpy(path, n->path, n->hops);
 			path[n->hops] = (uint8_t)p;
@@ -227,15 +227,15 @@ static void sm_ports(const struct sm_node *n, enum port_state to)
 			continue;
 		assert_non_null(dr(n, SMP_ATTR_PORT_INFO, p, NULL));
 		memcpy(d, resp + SMP_O_DATA, sizeof(d));
-		s = (enum port_state)smp_get(d, PI_PORT_STATE);
-		smp_put(d, PI_PORT_STATE, p && s < to ? to : PORT_NOP);
-		smp_put(d, PI_PORT_PHYSICAL_STATE, PHYS_NOP);
-		smp_put(d, PI_NEIGHBOR_MTU, 4);
-		smp_put(d, PI_OPERATIONAL_VLS, 4);
+		s = (enum port_state)ib_smp_get(d, PI_PORT_STATE);
+		ib_smp_put(d, PI_PORT_STATE, p && s < to ? to : PORT_NOP);
+		ib_smp_put(d, PI_PORT_PHYSICAL_STATE, PHYS_NOP);
+		ib_smp_put(d, PI_NEIGHBOR_MTU, 4);
+		ib_smp_put(d, PI_OPERATIONAL_VLS, 4);
 		if (!p || n->type != NODE_SWITCH) {
-			smp_put(d, PI_LID, n->lid);
-			smp_put(d, PI_MASTER_SM_LID, sm[0].lid);
-			smp_put(d, PI_SUBNET_TIMEOUT, 18);
+			ib_smp_put(d, PI_LID, n->lid);
+			ib_smp_put(d, PI_MASTER_SM_LID, sm[0].lid);
+			ib_smp_put(d, PI_SUBNET_TIMEOUT, 18);
 		}
 		dr_set(n, SMP_ATTR_PORT_INFO, p, d);
 	}
@@ -249,8 +249,8 @@ static void sm_tables(const struct sm_node *n)
 		return;
 	assert_non_null(dr(n, SMP_ATTR_SWITCH_INFO, 0, NULL));
 	memcpy(d, resp + SMP_O_DATA, sizeof(d));
-	smp_put(d, SI_LINEAR_FDB_TOP, sm_count);
-	smp_put(d, SI_PORT_STATE_CHANGE, 1);
+	ib_smp_put(d, SI_LINEAR_FDB_TOP, sm_count);
+	ib_smp_put(d, SI_PORT_STATE_CHANGE, 1);
 	dr_set(n, SMP_ATTR_SWITCH_INFO, 0, d);
 	for (uint32_t b = 0; b <= sm_count / SMP_LFT_PORTS; b++)
 		dr_set(n, SMP_ATTR_LFT, b, n->lft + (size_t)b * SMP_LFT_PORTS);
@@ -278,7 +278,7 @@ uint16_t lid_of(const char *name)
 	uint32_t n = fabric_find(fab, name);
 
 	assert_int_not_equal(n, TOPO_NONE);
-	return (uint16_t)smp_get(
+	return (uint16_t)ib_smp_get(
 		fabric_port_info(fab, n, fabric_node_type(fab, n) == NODE_SWITCH ? 0 : 1), PI_LID);
 }
 

@@ -9,6 +9,7 @@
 #include "base/testing.h"
 #include "fabric/fabric_internal.h"
 #include "mad/smi.h"
+#include "wire/testing_smp.h"
 
 #define SM_NODES 512
 

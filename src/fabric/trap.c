@@ -43,12 +43,12 @@ static bool trap_make(struct port *p, uint8_t type, uint16_t number)
 
 	if (!port_get(p, PI_MASTER_SM_LID) || !port_get(p, PI_LID) || !p->node->on)
 		return false;
-	smp_init(p->trap, MAD_CLASS_SUBN_LID, MAD_TRAP, SMP_ATTR_NOTICE, 0, ++p->node->f->tid);
-	smp_put(d, NT_IS_GENERIC, 1);
-	smp_put(d, NT_TYPE, type);
-	smp_put(d, NT_PRODUCER_TYPE, p->node->type);
-	smp_put(d, NT_TRAP_NUMBER, number);
-	smp_put(d, NT_ISSUER_LID, port_get(p, PI_LID));
+	ib_smp_init(p->trap, MAD_CLASS_SUBN_LID, MAD_TRAP, SMP_ATTR_NOTICE, 0, ++p->node->f->tid);
+	ib_smp_put(d, NT_IS_GENERIC, 1);
+	ib_smp_put(d, NT_TYPE, type);
+	ib_smp_put(d, NT_PRODUCER_TYPE, p->node->type);
+	ib_smp_put(d, NT_TRAP_NUMBER, number);
+	ib_smp_put(d, NT_ISSUER_LID, port_get(p, PI_LID));
 	return true;
 }
 
@@ -70,22 +70,22 @@ void trap_link_state(struct node *n, ns_t now)
 
 	if (!trap_make(p, NOTICE_URGENT, TRAP_LINK_STATE))
 		return;
-	smp_put(p->trap + SMP_O_DATA, NT_128_LIDADDR, port_get(p, PI_LID));
+	ib_smp_put(p->trap + SMP_O_DATA, NT_128_LIDADDR, port_get(p, PI_LID));
 	trap_go(p, now);
 }
 
 /* Sends trap 144. flag: the field of the notice that names the change; SMP_FIELD_COUNT: the capability mask changed. */
-void trap_port_change(struct port *p, enum smp_field flag, ns_t now)
+void trap_port_change(struct port *p, enum ib_smp_field flag, ns_t now)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
 
 	if (!trap_make(p, NOTICE_INFO, TRAP_CAP_MASK))
 		return;
-	smp_put(d, NT_144_LIDADDR, port_get(p, PI_LID));
-	smp_put(d, NT_144_CAPABILITY_MASK, port_get(p, PI_CAPABILITY_MASK));
+	ib_smp_put(d, NT_144_LIDADDR, port_get(p, PI_LID));
+	ib_smp_put(d, NT_144_CAPABILITY_MASK, port_get(p, PI_CAPABILITY_MASK));
 	if (flag != SMP_FIELD_COUNT) {
-		smp_put(d, NT_144_OTHER_LOCAL_CHANGES, 1);
-		smp_put(d, flag, 1);
+		ib_smp_put(d, NT_144_OTHER_LOCAL_CHANGES, 1);
+		ib_smp_put(d, flag, 1);
 	}
 	trap_go(p, now);
 }
@@ -102,18 +102,18 @@ void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now)
 	if (now < p->m_key_quiet || !trap_make(p, NOTICE_SECURITY, TRAP_BAD_M_KEY))
 		return;
 	p->m_key_quiet = now + trap_gap(p);
-	smp_put(d, NT_256_LIDADDR, port_get(p, PI_LID));
-	smp_put(d, NT_256_METHOD, smp[MAD_O_METHOD]);
-	smp_put(d, NT_256_ATTR, mad_attr(smp));
-	smp_put(d, NT_256_ATTR_MOD, get_be32(smp + MAD_O_ATTR_MOD));
-	smp_put(d, NT_256_M_KEY, get_be64(smp + SMP_O_MKEY));
+	ib_smp_put(d, NT_256_LIDADDR, port_get(p, PI_LID));
+	ib_smp_put(d, NT_256_METHOD, smp[MAD_O_METHOD]);
+	ib_smp_put(d, NT_256_ATTR, mad_attr(smp));
+	ib_smp_put(d, NT_256_ATTR_MOD, get_be32(smp + MAD_O_ATTR_MOD));
+	ib_smp_put(d, NT_256_M_KEY, get_be64(smp + SMP_O_MKEY));
 	if (smp[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
 		uint8_t hops = min(smp[SMP_O_HOP_COUNT], (uint8_t)30);
 
-		smp_put(d, NT_256_DR_SLID, get_be16(smp + SMP_O_DR_SLID));
-		smp_put(d, NT_256_DR_NOTICE, 1);
-		smp_put(d, NT_256_DR_PATH_TRUNCATED, smp[SMP_O_HOP_COUNT] > 30);
-		smp_put(d, NT_256_DR_HOP_COUNT, hops);
+		ib_smp_put(d, NT_256_DR_SLID, get_be16(smp + SMP_O_DR_SLID));
+		ib_smp_put(d, NT_256_DR_NOTICE, 1);
+		ib_smp_put(d, NT_256_DR_PATH_TRUNCATED, smp[SMP_O_HOP_COUNT] > 30);
+		ib_smp_put(d, NT_256_DR_HOP_COUNT, hops);
 		memcpy(d + 34, smp + SMP_O_RETURN_PATH + 1, hops);
 	}
 	trap_go(p, now);

@@ -113,7 +113,7 @@ static bool trace_lid_exists(const struct fabric *f, uint16_t lid)
 static bool trace_m_key(struct port *p, const uint8_t *smp, struct why *w)
 {
 	const struct port *m = mgmt_port(p);
-	uint64_t key = smp_get(m->info, PI_M_KEY), name[2];
+	uint64_t key = ib_smp_get(m->info, PI_M_KEY), name[2];
 
 	if (!key || key == get_be64(smp + SMP_O_MKEY) ||
 	    (smp[MAD_O_METHOD] == MAD_GET && port_get(m, PI_M_KEY_PROTECT_BITS) < 2))

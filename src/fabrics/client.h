@@ -9,7 +9,7 @@
 struct fabric_group;
 struct fabric_host;
 struct fabrics;
-struct ipc_host;
+struct ipc_fabric_host;
 struct ipc_mcast;
 struct ipc_member;
 struct ipc_members;
@@ -32,7 +32,8 @@ struct fabric_client {
 
 void fabric_client_init(struct fabric_client *c, struct fabrics *fs);
 /* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no free device. */
-int fabric_client_host(struct fabric_client *c, const char *name, size_t len, struct ipc_host *rep);
+int fabric_client_host(struct fabric_client *c, const char *name, size_t len,
+		       struct ipc_fabric_host *rep);
 void fabric_client_gone(struct fabric_client *c);
 /* The umad devices that it sees; NULL: those of the machine. */
 struct umad_view *fabric_client_view(const struct fabric_client *c);

@@ -15,10 +15,12 @@
 #include "base/log.h"
 #include "fabrics/cm.h"
 #include "fabrics/fabrics.h"
+#include "gsi/fault.h"
 #include "gsi/gsi.h"
 #include "hostnet/hostnet.h"
 #include "loop/loop.h"
 #include "rdmacm/addr.h"
+#include "rdmacm/fault.h"
 #include "rdmacm/rdmacm.h"
 #include "wire/ipudp.h"
 
@@ -77,7 +79,7 @@ static bool fabric_cm_active(const struct fabric_cm *cm, uint32_t node, uint8_t 
 {
 	const uint8_t *info = fabric_port_info(cm->fs->fabric, node, port);
 
-	return info && smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
+	return info && ib_smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
 }
 
 /*
@@ -219,6 +221,11 @@ static void fabric_cm_port_range(void *ctx, uint16_t *low, uint16_t *high)
 	hostnet_port_range(((struct fabric_cm *)ctx)->fs->net, low, high);
 }
 
+static bool fabric_cm_v6only(void *ctx)
+{
+	return hostnet_v6only(((struct fabric_cm *)ctx)->fs->net);
+}
+
 static const struct rdmacm_ops host_cm_ops = {
 	.now = fabric_cm_now,
 	.translate = fabric_cm_translate,
@@ -227,6 +234,7 @@ static const struct rdmacm_ops host_cm_ops = {
 	.netdev_mtu = fabric_cm_netdev_mtu,
 	.mcast = fabric_cm_netdev_mcast,
 	.port_range = fabric_cm_port_range,
+	.v6only = fabric_cm_v6only,
 	.sa_path = fabrics_sa_path,
 	.sa_cancel = fabrics_sa_cancel,
 	.sa_join = fabrics_sa_join,
@@ -255,6 +263,8 @@ int fabric_cm_init(struct fabric_host *h)
 	cm->host = h;
 	list_init(&cm->lookups);
 	cm->rdmacm = rdmacm_create(fs->page, fs->gsi->cm, &host_cm_ops, cm);
+	if (cm->rdmacm)
+		rdmacm_set_faults(cm->rdmacm, gsi_fault_step, fs->gsi);
 	cm->ucma = cm->rdmacm ? ucma_create(cm->rdmacm, fs->ops->ucma, fs->ctx) : NULL;
 	if (!cm->ucma) {
 		fabric_cm_free(cm);

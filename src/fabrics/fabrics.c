@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands of `ruse fabric`: up, down, show, link, node, address.
+ * Commands of `ruse fabric`: up, down, show, link, node, address, sm.
  *
  * fabrics_command() splits the command into words and calls the function for the first word, which it finds in the array
- * rows[]. The answer, a JSON object, has the result or "error". A command changes the fabric at
+ * fabric_cmds[]. The answer, a JSON object, has the result or "error". A command changes the fabric at
  * once. Programs see the change at the end of the event loop's round, when fabrics_settle() updates
  * the ports in the host page and the paths, and sets the timer for the fabric's next event.
  */
@@ -31,6 +31,7 @@ static void fabric_wake_due(struct timer *t, ns_t now)
 void fabrics_init(struct fabrics *fs)
 {
 	fs->wake.fn = fabric_wake_due;
+	fs->sm_fd = -1;
 	list_init(&fs->clients);
 	list_init(&fs->groups);
 }
@@ -65,6 +66,7 @@ static void fabrics_down(struct fabrics *f)
 	if (!f->fabric)
 		return;
 	log_info("fabric %s is removed", f->name);
+	fabrics_sm_end(f);
 	for (uint32_t i = 0; i < fabric_node_count(f->fabric); i++)
 		if (f->hosts[i])
 			fabric_host_del(f->hosts[i]);
@@ -84,6 +86,7 @@ static void fabrics_down(struct fabrics *f)
 void fabrics_fini(struct fabrics *fs)
 {
 	fabrics_down(fs);
+	fabrics_sm_end(fs);
 }
 
 /* The words after "up". */
@@ -105,11 +108,12 @@ static int fabric_do_up(struct fabric_call *c)
 	int rc;
 
 	if (f->fabric)
-		return refuse_command(c->answer, "fabric %s is up already; run `ruse fabric down' first", f->name);
+		return refuse_command(c->answer, "fabric %s is up already; run `ruse fabric down` first", f->name);
 	topo_init(&t);
+	/* Before the words are taken apart. */
+	f->name = fabric_name_of(c);
 	rc = fabrics_make_topo(c, &t);
 	if (!rc) {
-		f->name = fabric_name_of(c);
 		rc = f->name ? fabric_create(&t, &fabric_ops, c->fs, &f->fabric) : -ENOMEM;
 	}
 	if (!rc) {
@@ -209,19 +213,32 @@ static int fabric_do_node(struct fabric_call *c)
 
 static int fabric_do_show(struct fabric_call *c)
 {
-	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
-		return refuse_usage(c->answer, "usage: show [--json|--topology]");
-	return c->n == 2 ? fabrics_show_topo(c) : fabrics_show_nodes(c);
+	bool nodes = c->n == 2 && !strcmp(c->word[1], "nodes");
+	bool route = c->n == 4 && !strcmp(c->word[1], "--route");
+
+	if (c->n == 2 && !strcmp(c->word[1], "--topology"))
+		return fabrics_show_topo(c);
+	if (c->n > 1 && !nodes && !route)
+		return refuse_usage(c->answer, "usage: show [--json|--topology] or show --route FROM TO [--json]");
+	if (route && fabrics_show_route(c, c->word[2], c->word[3]))
+		return -EINVAL;
+	fabrics_show_nodes(c);
+	if (!nodes) {
+		fabrics_show_cables(c);
+		fabrics_show_tables(c);
+	}
+	return 0;
 }
 
-static const struct row {
+static const struct fabric_cmd {
 	const char *name;
 	bool down_too;		/* allowed without a fabric */
 	int (*fn)(struct fabric_call *c);
-} rows[] = {
+} fabric_cmds[] = {
 	{ "up", true, fabric_do_up },      { "down", true, fabric_do_down },
 	{ "show", false, fabric_do_show }, { "link", false, fabric_do_link },
 	{ "node", false, fabric_do_node }, { "address", false, fabrics_address },
+	{ "sm", true, fabrics_sm },
 };
 
 static void fabric_run(struct fabric_call *c, const char *words, size_t len)
@@ -240,16 +257,16 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 		}
 		c->word[c->n++] = w;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (strcmp(rows[i].name, c->word[0]))
+	for (size_t i = 0; i < ARRAY_SIZE(fabric_cmds); i++) {
+		if (strcmp(fabric_cmds[i].name, c->word[0]))
 			continue;
-		if (!rows[i].down_too && !c->fs->fabric)
-			refuse_command(c->answer, "no fabric is up; create one with `ruse fabric up'");
+		if (!fabric_cmds[i].down_too && !c->fs->fabric)
+			refuse_command(c->answer, "no fabric is up; create one with `ruse fabric up`");
 		else
-			rows[i].fn(c);
+			fabric_cmds[i].fn(c);
 		return;
 	}
-	refuse_usage(c->answer, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
+	refuse_usage(c->answer, "unknown command '%s'; see `ruse fabric --help`", c->word[0]);
 }
 
 char *fabrics_command(struct fabrics *fs, const char *words, size_t len)

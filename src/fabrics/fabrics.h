@@ -90,15 +90,18 @@ struct fabrics {
 	struct fabric_addr *addrs;	/* three for each port of a host, sorted by node and port */
 	uint32_t naddrs;
 	struct list_head groups;	/* multicast groups joined through rdma_cm */
+	int sm_fd;			/* pidfd of the subnet manager that `ruse fabric up --sm` has started; -1: none */
+	int sm_pid;
+	uint32_t sm_node;		/* its host */
 };
 
 void fabrics_init(struct fabrics *fs);
 void fabrics_fini(struct fabrics *fs);
 /*
  * Runs a command: len bytes of NUL-terminated words. "up" FILE | --star N | --fat-tree K | --torus
- * X x Y... [HOSTS] | --dragonfly ROUTERS HOSTS GLOBALS; "down"; "show" [--topology]; "link" up|down
- * NODE/PORT; "node" on|off NODE; "address" [HOST/PORT ADDRESS/BITS]. Returns JSON, malloc()ed, with
- * "error" on failure; NULL: no memory.
+ * X x Y... [HOSTS] | --dragonfly ROUTERS HOSTS GLOBALS; "down"; "show" [--topology | nodes | --route
+ * FROM TO]; "link" up|down NODE/PORT; "node" on|off NODE; "address" [HOST/PORT ADDRESS/BITS]; "sm" [PID
+ * [HOST]]. Returns JSON, malloc()ed, with "error" on failure; NULL: no memory.
  */
 char *fabrics_command(struct fabrics *fs, const char *words, size_t len);
 /* Call after each round of the event loop: updates timers, the devices in the host page (struct host_page) and sysfs. */
@@ -107,12 +110,20 @@ void fabrics_settle(struct fabrics *fs);
 /* host.c */
 /* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
 int fabrics_hosts_restore(struct fabrics *fs);
+/* Removes those that a killed rused has left in the run directory. */
+void fabrics_hosts_clear(int run);
 /* Descriptor of the directory with sys/ and dev/ of a host, numbered as in host_ib.host. */
 int fabric_host_run(const struct fabrics *fs, uint32_t host);
 /* The port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
 void fabrics_counters_show(struct fabrics *fs);
+
+/* sm.c */
+/* Ends the subnet manager that was started, and removes its files from the run directory. */
+void fabrics_sm_end(struct fabrics *fs);
+/* Removes its files, from the run directory of a rused that was killed. */
+void fabrics_sm_clear(int run);
 
 /* mad.c */
 /* The owner of QP0 and QP1 of the port in this slot. False: not of a fabric. */

@@ -28,12 +28,21 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t);
 /* Adds the member "topology" to the answer: the present topology as text. */
 int fabrics_show_topo(struct fabric_call *c);
 /* Adds the members "fabric" (name and size) and "nodes" (an array) to the answer. */
-int fabrics_show_nodes(struct fabric_call *c);
+void fabrics_show_nodes(struct fabric_call *c);
+/* cables.c: adds the member "cables" to the answer. */
+void fabrics_show_cables(struct fabric_call *c);
+/* cables.c: adds "forwarding" to the nodes of the answer that have forwarding tables, if these are not too many. */
+void fabrics_show_tables(struct fabric_call *c);
+/* cables.c: adds "route", the way from HOST or HOST/PORT to another. 0, or -EINVAL with "error" set. */
+int fabrics_show_route(struct fabric_call *c, char *from, char *to);
 
 /* host.c */
 void fabric_host_del(struct fabric_host *h);
 /* Copies the port's state to its device in the host page (struct host_dev), which programs read. */
 void fabric_port_publish(struct fabric_port *p);
+
+/* sm.c: lists the subnet managers, or takes note of the process that was started as one. 0, or -EINVAL with "error" set. */
+int fabrics_sm(struct fabric_call *c);
 
 /* path.c */
 /* Checks all paths again if the fabric has changed. */

@@ -8,6 +8,7 @@
  * host page after each change. fabric_port_counters_show() asks the PMA for the port counters, as the kernel
  * does, and writes them to sysfs.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,9 +42,9 @@ int fabric_host_run(const struct fabrics *fs, uint32_t host)
 /* enum ib_port_speed; extended speeds start with FDR. */
 static uint8_t fabric_port_speed(const uint8_t *info)
 {
-	uint32_t ext = (uint32_t)smp_get(info, PI_LINK_SPEED_EXT_ACTIVE);
+	uint32_t ext = (uint32_t)ib_smp_get(info, PI_LINK_SPEED_EXT_ACTIVE);
 
-	return (uint8_t)(ext ? ext << 4 : smp_get(info, PI_LINK_SPEED_ACTIVE));
+	return (uint8_t)(ext ? ext << 4 : ib_smp_get(info, PI_LINK_SPEED_ACTIVE));
 }
 
 static void fabric_port_fill_gids(struct host_dev *d, const struct fabric *f,
@@ -69,25 +70,25 @@ static void fabric_port_fill(struct host_dev *d, const struct fabric *f,
 	struct host_ib *ib = &d->ib;
 	uint32_t i;
 
-	d->state = (uint8_t)smp_get(info, PI_PORT_STATE);
-	d->phys_state = (uint8_t)smp_get(info, PI_PORT_PHYSICAL_STATE);
-	d->active_mtu = (uint8_t)smp_get(info, PI_NEIGHBOR_MTU);
-	d->active_width = (uint8_t)smp_get(info, PI_LINK_WIDTH_ACTIVE);
+	d->state = (uint8_t)ib_smp_get(info, PI_PORT_STATE);
+	d->phys_state = (uint8_t)ib_smp_get(info, PI_PORT_PHYSICAL_STATE);
+	d->active_mtu = (uint8_t)ib_smp_get(info, PI_NEIGHBOR_MTU);
+	d->active_width = (uint8_t)ib_smp_get(info, PI_LINK_WIDTH_ACTIVE);
 	d->active_speed = fabric_port_speed(info);
 	fabric_port_fill_gids(d, f, p);
 	ib->host = p->host->node + 1;
 	ib->hca_port = p->num;
-	d->cap_mask = (uint32_t)smp_get(info, PI_CAPABILITY_MASK);
-	ib->cap_mask2 = (uint16_t)smp_get(info, PI_CAPABILITY_MASK2);
+	d->cap_mask = (uint32_t)ib_smp_get(info, PI_CAPABILITY_MASK);
+	ib->cap_mask2 = (uint16_t)ib_smp_get(info, PI_CAPABILITY_MASK2);
 	ib->reregister = p->reregister;
-	ib->lid = (uint16_t)smp_get(info, PI_LID);
-	ib->sm_lid = (uint16_t)smp_get(info, PI_MASTER_SM_LID);
-	ib->lmc = (uint8_t)smp_get(info, PI_LMC);
-	ib->sm_sl = (uint8_t)smp_get(info, PI_MASTER_SM_SL);
-	ib->max_mtu = (uint8_t)smp_get(info, PI_MTU_CAP);
-	ib->vl_cap = (uint8_t)smp_get(info, PI_VL_CAP);
-	ib->init_reply = (uint8_t)smp_get(info, PI_INIT_TYPE_REPLY);
-	ib->subnet_timeout = (uint8_t)smp_get(info, PI_SUBNET_TIMEOUT);
+	ib->lid = (uint16_t)ib_smp_get(info, PI_LID);
+	ib->sm_lid = (uint16_t)ib_smp_get(info, PI_MASTER_SM_LID);
+	ib->lmc = (uint8_t)ib_smp_get(info, PI_LMC);
+	ib->sm_sl = (uint8_t)ib_smp_get(info, PI_MASTER_SM_SL);
+	ib->max_mtu = (uint8_t)ib_smp_get(info, PI_MTU_CAP);
+	ib->vl_cap = (uint8_t)ib_smp_get(info, PI_VL_CAP);
+	ib->init_reply = (uint8_t)ib_smp_get(info, PI_INIT_TYPE_REPLY);
+	ib->subnet_timeout = (uint8_t)ib_smp_get(info, PI_SUBNET_TIMEOUT);
 	for (i = 0; i < HOST_MAX_PKEYS; i++)
 		if (fabric_port_pkey(f, p->host->node, p->num, i, &ib->pkey[i]))
 			break;
@@ -196,6 +197,31 @@ int fabrics_hosts_restore(struct fabrics *f)
 	return rc;
 }
 
+void fabrics_hosts_clear(int run)
+{
+	int fd = openat(run, HOSTS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		int host;
+
+		if (e->d_name[strspn(e->d_name, "0123456789")])
+			continue;
+		host = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (host < 0)
+			continue;
+		sysfs_remove(host);
+		close(host);
+		unlinkat(fd, e->d_name, AT_REMOVEDIR);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	unlinkat(run, HOSTS_DIR, AT_REMOVEDIR);
+}
+
 void fabric_host_del(struct fabric_host *h)
 {
 	struct fabrics *fs = h->fs;
@@ -263,7 +289,8 @@ void fabric_client_init(struct fabric_client *c, struct fabrics *fs)
 	list_init(&c->node);
 }
 
-int fabric_client_host(struct fabric_client *c, const char *name, size_t len, struct ipc_host *rep)
+int fabric_client_host(struct fabric_client *c, const char *name, size_t len,
+		       struct ipc_fabric_host *rep)
 {
 	struct fabrics *f = c->fs;
 	char text[TOPO_NAME_LEN + 1] = "";

@@ -10,7 +10,7 @@
 
 #include "fabrics/fabrics_internal.h"
 #include "ipc/fabric_msg.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #define MAX_GROUPS 4096u	/* per process */
 

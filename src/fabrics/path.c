@@ -20,7 +20,7 @@
 #include "fabrics/fabrics_internal.h"
 #include "ipc/fabric_msg.h"
 #include "loop/loop.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "wire/pkey.h"
 
 struct fpath {
@@ -147,9 +147,9 @@ static bool fpath_lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node
 			continue;
 		for (uint32_t p = 1; p <= fabric_node_ports(f, n); p++) {
 			const uint8_t *info = fabric_port_info(f, n, (uint8_t)p);
-			uint64_t base = smp_get(info, PI_LID);
+			uint64_t base = ib_smp_get(info, PI_LID);
 
-			if (!base || lid < base || lid >= base + (1u << smp_get(info, PI_LMC)))
+			if (!base || lid < base || lid >= base + (1u << ib_smp_get(info, PI_LMC)))
 				continue;
 			*node = n;
 			*port = (uint8_t)p;
@@ -222,7 +222,7 @@ static void fpath_fill_owner(struct fabrics *fs, const struct fpath *p, struct i
 	const uint8_t *info = fabric_port_info(fs->fabric, p->dst, p->dst_port);
 	struct fabric_host *h = fs->hosts[p->dst];
 
-	rep->path_bits = (uint8_t)(p->pkt.dlid - smp_get(info, PI_LID));
+	rep->path_bits = (uint8_t)(p->pkt.dlid - ib_smp_get(info, PI_LID));
 	fabric_port_gid(fs->fabric, p->dst, p->dst_port, 0, rep->gid);
 	if (h && p->dst_port <= h->nports)
 		rep->owner = fs->page->dev[h->port[p->dst_port - 1].slot].index;

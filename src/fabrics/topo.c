@@ -18,6 +18,11 @@
 #define FILE_MAX_BYTES (64l << 20)
 #define MAX_DIMS 8
 #define SIZE_MAX_NODES 65536ul
+#define PORTS_MOST "254"	/* TOPO_MAX_PORTS */
+#define FAT_TREE_MOST "56"	/* with 58 ports there would be more than TOPO_MAX_NODES */
+#define SIZES "a fabric has at most 49151 nodes, and a switch " PORTS_MOST " ports"
+
+_Static_assert(TOPO_MAX_PORTS == 254 && TOPO_MAX_NODES == 49151, "as in the texts above");
 
 #define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
 #define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
@@ -142,9 +147,12 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 	static const struct {
 		const char *option;
 		int (*fn)(struct fabric_call *c, struct topo *t);
+		const char *sizes;
 	} kinds[] = {
-		{ "--star", fabric_make_star }, { "--fat-tree", fabric_make_fat_tree },
-		{ "--torus", fabric_make_torus }, { "--dragonfly", fabric_make_dragonfly },
+		{ "--star", fabric_make_star, "HOSTS must be from 1 to " PORTS_MOST },
+		{ "--fat-tree", fabric_make_fat_tree, "PORTS must be even, from 2 to " FAT_TREE_MOST },
+		{ "--torus", fabric_make_torus, SIZES },
+		{ "--dragonfly", fabric_make_dragonfly, SIZES },
 	};
 	struct topo_err err = { 0 };
 	int rc;
@@ -158,11 +166,11 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 		if (!rc)
 			rc = topo_fill_guids(t, &err);
 		if (rc == -EINVAL && !json_object_object_length(c->answer))
-			return refuse_usage(c->answer, "%s: cannot create a fabric of this size", c->word[1]);
+			return refuse_usage(c->answer, "%s: %s", c->word[1], kinds[i].sizes);
 		return rc;
 	}
 	if (c->word[1][0] == '-')
-		return refuse_usage(c->answer, "unknown option %s; see `ruse fabric --help'", c->word[1]);
+		return refuse_usage(c->answer, "unknown option %s; see `ruse fabric --help`", c->word[1]);
 	return fabric_topo_from_file(c, t);
 }
 
@@ -196,7 +204,8 @@ static struct json_object *fabric_node_json(struct fabrics *fs, uint32_t n)
 	char guid[24];
 
 	for (uint32_t p = 1; p <= fabric_node_ports(f, n); p++) {
-		uint32_t s = (uint32_t)smp_get(fabric_port_info(f, n, (uint8_t)p), PI_PORT_STATE);
+		uint32_t s = (uint32_t)ib_smp_get(fabric_port_info(f, n, (uint8_t)p),
+						  PI_PORT_STATE);
 
 		links += s > PORT_DOWN;
 		active += s == PORT_ACTIVE;
@@ -205,7 +214,7 @@ static struct json_object *fabric_node_json(struct fabrics *fs, uint32_t n)
 	add_str(o, "name", fabric_node_id(f, n));
 	add_str(o, "type", sw ? "switch" : fabric_node_type(f, n) == NODE_CA ? "host" : "router");
 	add_str(o, "guid", guid);
-	add_int(o, "lid", smp_get(fabric_port_info(f, n, sw ? 0 : 1), PI_LID));
+	add_int(o, "lid", ib_smp_get(fabric_port_info(f, n, sw ? 0 : 1), PI_LID));
 	add_int(o, "ports", fabric_node_ports(f, n));
 	add_int(o, "links", links);
 	add_int(o, "active", active);
@@ -213,13 +222,13 @@ static struct json_object *fabric_node_json(struct fabrics *fs, uint32_t n)
 		add_str(o, "state", fabric_node_is_on(f, n) ? "on" : "off");
 	else
 		add_str(o, "state", !fabric_node_is_on(f, n) ? "off" :
-			states[smp_get(fabric_port_info(f, n, 1), PI_PORT_STATE) % 5]);
+			states[ib_smp_get(fabric_port_info(f, n, 1), PI_PORT_STATE) % 5]);
 	add_int(o, "programs", fs->hosts[n] ? fs->hosts[n]->clients : 0);
 	add_str(o, "description", fabric_node_desc(f, n));
 	return o;
 }
 
-int fabrics_show_nodes(struct fabric_call *c)
+void fabrics_show_nodes(struct fabric_call *c)
 {
 	struct json_object *o = json_object_new_object(), *a = json_object_new_array();
 	uint32_t count = fabric_node_count(c->fs->fabric), switches = 0;
@@ -233,5 +242,4 @@ int fabrics_show_nodes(struct fabric_call *c)
 	add_int(o, "hosts", count - switches);
 	json_object_object_add(c->answer, "fabric", o);
 	json_object_object_add(c->answer, "nodes", a);
-	return 0;
 }

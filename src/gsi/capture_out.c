@@ -69,30 +69,31 @@ int capture_out_start(struct capture_out *out, const struct host_capture *h, uid
 		close(fd);
 		return rc;
 	}
-	*out = (struct capture_out){ .fd = fd, .snaplen = h->snaplen, .ring = ring };
+	*out = (struct capture_out){ .fd = fd, .snaplen = h->snaplen,
+				     .ring = capring_side(ring) };
 	return 0;
 }
 
 void capture_out_stop(struct capture_out *out)
 {
-	if (!out->ring)
+	if (!out->ring.ring)
 		return;
-	munmap(out->ring, CAPRING_SIZE);
+	munmap(out->ring.ring, CAPRING_SIZE);
 	close(out->fd);
-	out->ring = NULL;
+	out->ring = capring_side(NULL);
 }
 
 bool capture_out_any(const struct capture_out all[HOST_MAX_CAPTURES])
 {
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
-		if (all[i].ring)
+		if (all[i].ring.ring)
 			return true;
 	return false;
 }
 
 void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
 		 const struct seg_net *net, uint16_t sport, const void *packet, size_t len,
-		 bool in)
+		 bool in, const char *note)
 {
 	struct caprec rec = { .sqpn = GSI_QPN, .in = in };
 	uint8_t frame[FRAME_MAX];
@@ -101,9 +102,8 @@ void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
 	/* Without a capture the loop does nothing. */
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
 		struct capture_out *out = &all[i];
-		struct capring_writer w = { .ring = out->ring, .prod = out->prod };
 
-		if (!out->ring)
+		if (!out->ring.ring)
 			continue;
 		if (!rec.len) {
 			rec.ns = loop_wall_clock();
@@ -112,9 +112,9 @@ void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
 			memcpy(frame + frame_head(net), packet, len);
 			rec.len = (uint32_t)frame_wrap(frame, net, sport, len);
 			snprintf(rec.dev, sizeof(rec.dev), "%s", dev);
+			snprintf(rec.note, sizeof(rec.note), "%s", note ?: "");
 		}
 		rec.caplen = min(rec.len, out->snaplen);
-		capring_put(&w, &rec, frame);
-		out->prod = w.prod;
+		capring_put(&out->ring, &rec, frame);
 	}
 }

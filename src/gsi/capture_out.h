@@ -5,17 +5,16 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include "ipc/capring.h"
 #include "ipc/pages.h"
 
-struct capring;
 struct seg_net;
 
 /* State of one capture. Entry i of an array belongs to page->capture[i]. */
 struct capture_out {
 	int fd;
 	uint32_t snaplen;
-	struct capring *ring;	/* NULL: no capture */
-	uint64_t prod;
+	struct capring_side ring;	/* none: no capture */
 };
 
 /*
@@ -26,9 +25,9 @@ int capture_out_start(struct capture_out *out, const struct host_capture *h, uid
 void capture_out_stop(struct capture_out *out);
 /* True if there is any capture. */
 bool capture_out_any(const struct capture_out all[HOST_MAX_CAPTURES]);
-/* Captures a packet of dev: len bytes, BTH to padding. in: received from another host. */
+/* Captures a packet of dev: len bytes, BTH to padding. in: received from another host. note: caprec.note, or NULL. */
 void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
 		 const struct seg_net *net, uint16_t sport, const void *packet, size_t len,
-		 bool in);
+		 bool in, const char *note);
 
 #endif

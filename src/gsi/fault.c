@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "gsi/gsi.h"
+#include "gsi/fault.h"
 #include "loop/loop.h"
 
 struct mad_packet {
@@ -34,13 +34,23 @@ static void gsi_fault_wake(ns_t when)
 {
 }
 
-static const struct fault_host fault_host = { .now = gsi_fault_now, .facts = gsi_fault_facts,
+static const struct fault_ops fault_ops = { .now = gsi_fault_now, .facts = gsi_fault_facts,
 					      .wake = gsi_fault_wake };
 
 void gsi_fault_init(struct gsi_faults *g)
 {
 	g->version = 0;
-	faults_init(&g->f, &fault_host, g->count);
+	faults_init(&g->f, &fault_ops, g->count, NULL);
+}
+
+void gsi_fault_look(struct gsi *g)
+{
+	const struct fault_table *t = &g->page->fault;
+
+	if (likely(g->faults.version == t->version))
+		return;
+	g->faults.version = t->version;
+	faults_set(&g->faults.f, t, 0);
 }
 
 uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,
@@ -54,13 +64,9 @@ uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uin
 		.dev = p->gsi->page->dev[p->slot].index,
 		.peer = peer,
 	};
-	const struct fault_table *t = &p->gsi->page->fault;
 	struct gsi_faults *g = &p->gsi->faults;
 
-	if (g->version != t->version) {
-		g->version = t->version;
-		faults_set(&g->f, t, 0);
-	}
+	gsi_fault_look(p->gsi);
 	if (!g->f.nrules)
 		return 1;
 	judged_at = p->gsi->loop->now;

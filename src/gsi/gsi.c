@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/rand.h"
+#include "gsi/fault.h"
 #include "gsi/gsi.h"
 #include "loop/loop.h"
 #include "mad/mad_why.h"
@@ -54,27 +55,34 @@ static int gsi_gid_at(const struct host_dev *d, uint32_t index, uint8_t gid[16])
 	return 0;
 }
 
-static bool gsi_find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *index)
+/* v1: of RoCEv1; else of RoCEv2, or of an InfiniBand port. */
+static bool gsi_find_in(const struct host_dev *d, const uint8_t gid[16], bool v1, uint16_t *index)
 {
 	for (uint32_t i = 0; i < d->ngids && i < HOST_MAX_GIDS; i++)
-		if (!memcmp(d->gid[i].raw, gid, 16)) {
+		if (!memcmp(d->gid[i].raw, gid, 16) && d->gid[i].v1 == v1) {
 			*index = (uint16_t)i;
 			return true;
 		}
 	return false;
 }
 
-struct gsi_port *gsi_find_gid(struct gsi *g, const uint8_t gid[16], uint16_t *index)
+static struct gsi_port *gsi_find_type(struct gsi *g, const uint8_t gid[16], bool v1,
+				      uint16_t *index)
 {
 	if (gsi_gid_empty(gid))
 		return NULL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct gsi_port *p = &g->port[i];
 
-		if (p->in_use && !gsi_dev(p)->ib.host && gsi_find_in(gsi_dev(p), gid, index))
+		if (p->in_use && !gsi_dev(p)->ib.host && gsi_find_in(gsi_dev(p), gid, v1, index))
 			return p;
 	}
 	return NULL;
+}
+
+struct gsi_port *gsi_find_gid(struct gsi *g, const uint8_t gid[16], uint16_t *index)
+{
+	return gsi_find_type(g, gid, false, index);
 }
 
 bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN])
@@ -111,13 +119,14 @@ static int gsi_send_local(struct gsi_port *p, struct gsi_port *to, const struct 
 	memcpy(from.lgid, a->gid, 16);
 	memcpy(whole, mad, min(len, sizeof(whole)));
 	if (gsi_queue(to, &from, whole) && capture_out_any(p->gsi->capture))
-		gsi_wire_show(p, a, whole);
+		gsi_wire_show(p, a, whole, NULL);
 	return 0;
 }
 
 static int gsi_port_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
 {
 	struct gsi_port *p = ctx, *to;
+	bool v1 = gsi_dev(p)->gid[a->sgid_index % HOST_MAX_GIDS].v1;
 	uint16_t index;
 	uint32_t n;
 	int rc = 0;
@@ -126,7 +135,10 @@ static int gsi_port_send(void *ctx, const struct mad_addr *a, const void *mad, s
 	if (gsi_dev(p)->state != PORT_ACTIVE)
 		return 0;
 	/* Other QPs belong to processes and are reached through UDP, also on this host. */
-	to = a->qpn == GSI_QPN ? gsi_find_gid(p->gsi, a->gid, &index) : NULL;
+	to = a->qpn == GSI_QPN ? gsi_find_type(p->gsi, a->gid, v1, &index) : NULL;
+	/* RoCEv1 exists within the host only. */
+	if (v1 && !to)
+		return 0;
 	n = gsi_fault(p, a->gid, a->qpn, p->psn, to ? FAULT_LOCAL : FAULT_EGRESS);
 	for (; n && !rc; n--)
 		rc = to ? gsi_send_local(p, to, a, index, mad, len) : gsi_wire_send(p, a, mad);
@@ -162,8 +174,15 @@ static int gsi_cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
 			      .tclass = av->traffic_class, .flow = av->flow_label,
 			      .pkey_index = av->pkey_index };
+	enum gsi_fate fate;
+	const char *note;
 
 	memcpy(a.gid, av->dgid, 16);
+	if (unlikely(p->gsi->late.wait) && gsi_is_late(p, &a, mad))
+		return 0;
+	fate = gsi_fault_cm(p, &a, mad, FAULT_BOTH, &note);
+	if (unlikely(fate != GSI_PASS))
+		return fate == GSI_NO_ANSWER ? CM_NO_ANSWER : 0;
 	return p->port.ops->send(p->port.ctx, &a, mad, CM_MAD_LEN);
 }
 
@@ -173,13 +192,28 @@ static int gsi_cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_M
 			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
 			      .tclass = av->traffic_class, .flow = av->flow_label,
 			      .pkey_index = av->pkey_index };
+	enum gsi_fate fate;
+	struct gsi_port *p;
+	const char *note;
 
 	if (!av->dev)
 		return -EINVAL;
 	if (!av->roce)
 		return gsi_cm_send_ib(av, mad);
+	p = av->dev->ctx;
 	memcpy(a.gid, av->dgid, 16);
-	return gsi_port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+	if (unlikely(p->gsi->late.wait) && gsi_is_late(p, &a, mad))
+		return 0;
+	if (unlikely(gsi_faults_cm(p->gsi))) {
+		bool here = gsi_find_gid(p->gsi, a.gid, &(uint16_t){ 0 });
+
+		fate = gsi_fault_cm(p, &a, mad, here ? FAULT_BOTH : FAULT_OUT, &note);
+		if (fate != GSI_PASS && capture_out_any(p->gsi->capture))
+			gsi_wire_show(p, &a, mad, note);
+		if (fate != GSI_PASS)
+			return fate == GSI_NO_ANSWER ? CM_NO_ANSWER : 0;
+	}
+	return gsi_port_send(p, &a, mad, CM_MAD_LEN);
 }
 
 /*
@@ -194,9 +228,9 @@ static int gsi_find_ib_port(struct gsi *g, const struct cm_path *path, struct cm
 
 	for (unsigned int i = 0; i < HOST_MAX_DEVS && !p; i++)
 		if (g->port[i].in_use && gsi_dev(&g->port[i])->ib.host &&
-		    gsi_find_in(gsi_dev(&g->port[i]), path->sgid, &index))
+		    gsi_find_in(gsi_dev(&g->port[i]), path->sgid, false, &index))
 			p = &g->port[i];
-	if (!p || gsi_gid_empty(path->sgid) || !gsi_find_in(gsi_dev(p), path->sgid, &index))
+	if (!p || gsi_gid_empty(path->sgid) || !gsi_find_in(gsi_dev(p), path->sgid, false, &index))
 		return -EINVAL;
 	pkey = host_ib_find_pkey(&gsi_dev(p)->ib, path->pkey);
 	if (pkey < 0)
@@ -221,7 +255,7 @@ static int gsi_cm_find_port(void *ctx, const struct cm_path *path, struct cm_av 
 		return gsi_find_ib_port(g, path, av);
 	if (av->dev) {
 		p = av->dev->ctx;
-		if (!gsi_find_in(gsi_dev(p), path->sgid, &index))
+		if (!gsi_find_in(gsi_dev(p), path->sgid, false, &index))
 			return -EINVAL;
 	} else {
 		p = gsi_find_gid(g, path->sgid, &index);
@@ -383,8 +417,9 @@ int gsi_init(struct gsi *g, struct loop *l, const struct host_page *page, struct
 	g->page = page;
 	g->umads = us;
 	list_init(&g->queue);
+	list_init(&g->held);
 	g->tx[0] = g->tx[1] = -1;
-	mad_host_init(&g->mad);
+	mad_ports_init(&g->mad);
 	gsi_fault_init(&g->faults);
 	g->local.fn = gsi_local_due;
 	g->wake.fn = gsi_wake_due;
@@ -408,6 +443,7 @@ void gsi_fini(struct gsi *g)
 	}
 	timer_cancel(&g->loop->timers, &g->local);
 	timer_cancel(&g->loop->timers, &g->wake);
+	gsi_fault_fini(g);
 	gsi_wire_fini(g);
-	mad_host_fini(&g->mad);
+	mad_ports_fini(&g->mad);
 }

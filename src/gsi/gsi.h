@@ -64,7 +64,7 @@ struct gsi {
 	void (*stray)(void *ctx, const uint8_t from[16], uint32_t qpn);
 	void *ctx;		/* of publish() and stray() */
 	struct gsi_port port[HOST_MAX_DEVS];
-	struct mad_host mad;
+	struct mad_ports mad;
 	struct cm *cm;
 	struct timer wake;	/* timer of mad and cm */
 	struct timer local;	/* delivers the MADs in `queue`; armed while it has any */
@@ -73,6 +73,12 @@ struct gsi {
 	int tx[2];		/* sockets for sending: IPv4, IPv6; -1 = not open */
 	uint16_t sport[2];
 	struct gsi_faults faults;
+	struct list_head held;	/* messages of the CM that a rule or `ruse run --shake` delays */
+	uint32_t nheld;
+	struct gsi_late {
+		ns_t wait;	/* 0: it is not late */
+		bool twice;	/* it is sent at once, too */
+	} late;			/* of the next message of the CM */
 	struct capture_out capture[HOST_MAX_CAPTURES];
 };
 
@@ -105,21 +111,19 @@ void gsi_umad_renamed(struct gsi *g, unsigned int slot);
 
 /* wire.c: sends to another host. 0, or -errno if it could not be sent. */
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Shows a MAD between two ports of this host to `ruse capture`. */
-void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /*
- * Handles the packets in fd, the socket of UDP port 4791 for QP1 (daemon/port.h, slot 0): MADs to
+ * Shows a MAD between two ports of this host, or one that a rule of `ruse fault` has lost, to `ruse capture`. note:
+ * caprec.note, or NULL.
+ */
+void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN],
+		   const char *note);
+/*
+ * Handles the packets in fd, the socket of UDP port 4791 for QP1 (daemon/state/port.h, slot 0): MADs to
  * QP1 are delivered, others dropped (gsi.stray).
  */
 void gsi_wire_input(struct gsi *g, int fd);
 /* Prepares this socket for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */
 int gsi_wire_prepare(int fd);
 void gsi_wire_fini(struct gsi *g);
-
-/* fault.c */
-void gsi_fault_init(struct gsi_faults *g);
-/* Number of copies of a MAD to deliver, by the rules of `ruse fault`; 0: it is lost. peer, qpn: the other end. */
-uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,
-		   enum fault_side side);
 
 #endif

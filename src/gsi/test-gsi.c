@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gsi/gsi.h"
+#include "gsi/fault.h"
 #include "loop/loop.h"
 #include "umads/umads.h"
 #include "wire/be.h"
@@ -184,12 +184,99 @@ static void test_nobodys(void **state)
 	assert_true(arrives(WHOLE));
 }
 
+/* Makes it the only rule of `ruse fault`. */
+static void only_rule(struct fault_rule r)
+{
+	static uint32_t id;
+
+	r.id = ++id;
+	page->fault.rule[0] = r;
+	page->fault.version = id;
+}
+
+/* Rules about messages of the CM that arrive. */
+static void test_fault(void **state)
+{
+	uint64_t *n = &gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ], before;
+	struct fault_rule r = { .action = FAULT_CM_DROP };
+
+	good();
+	finish();
+	only_rule(r);
+	assert_false(arrives(WHOLE));
+	assert_int_equal(gsi.faults.count[0].acted, 1);
+	r.by = FAULT_BY_OP;
+	r.ops = 1 << (CM_ATTR_DREQ - CM_ATTR_REQ);
+	only_rule(r);
+	assert_false(arrives(WHOLE));
+	r.dir = FAULT_IN;
+	only_rule(r);
+	assert_false(arrives(WHOLE));
+	r.dir = FAULT_OUT;
+	only_rule(r);
+	assert_true(arrives(WHOLE));
+	r.dir = FAULT_BOTH;
+	r.ops <<= 1;
+	only_rule(r);
+	assert_true(arrives(WHOLE));
+	r = (struct fault_rule){ .action = FAULT_CM_DROP, .by = FAULT_BY_PEER };
+	only_rule(r);
+	assert_true(arrives(WHOLE));
+	memcpy(r.peer, net.sgid, 16);
+	only_rule(r);
+	assert_false(arrives(WHOLE));
+	r = (struct fault_rule){ .action = FAULT_CM_DROP, .by = FAULT_BY_PORT, .port = 7 };
+	only_rule(r);
+	assert_true(arrives(WHOLE));
+	/* Only the DREQ: the CM answers it with a DREP. */
+	r = (struct fault_rule){ .action = FAULT_CM_DELAY, .delay = NS_S, .by = FAULT_BY_OP };
+	r.ops = 1 << (CM_ATTR_DREQ - CM_ATTR_REQ);
+	only_rule(r);
+	assert_false(arrives(WHOLE));
+	before = *n;
+	timer_run(&loop.timers, loop.now + NS_S / 2);
+	assert_int_equal(*n, before);
+	timer_run(&loop.timers, loop.now + NS_S);
+	assert_int_equal(*n, before + 1);
+	assert_int_equal(gsi.nheld, 0);
+	/* A message that is held at the end is freed. */
+	assert_false(arrives(WHOLE));
+	assert_int_equal(gsi.nheld, 1);
+}
+
+/* `ruse run --shake` lets the next message of the CM be late, or come twice. */
+static void test_late(void **state)
+{
+	uint64_t *n = &gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ], before = *n;
+	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .grh = true };
+	uint8_t mad[CM_MAD_LEN];
+	uint32_t held = gsi.nheld;
+
+	good();
+	memcpy(mad, packet + HDRS, sizeof(mad));
+	memcpy(a.gid, net.dgid, 16);
+	for (int twice = 0; twice < 2; twice++) {
+		gsi.late = (struct gsi_late){ NS_S, twice };
+		assert_int_equal(gsi_is_late(&gsi.port[0], &a, mad), !twice);
+		assert_int_equal(gsi.late.wait, 0);
+		assert_int_equal(gsi.nheld, held + 1);
+		timer_run(&loop.timers, loop.now + NS_S - 1);
+		assert_int_equal(gsi.nheld, held + 1);
+		timer_run(&loop.timers, loop.now + NS_S);
+		assert_int_equal(gsi.nheld, held);
+		timer_run(&loop.timers, loop.now + NS_S);
+		before++;
+		assert_int_equal(*n, before);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good), cmocka_unit_test(test_length),
 		cmocka_unit_test(test_icrc), cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_nobodys),
+		cmocka_unit_test(test_nobodys), cmocka_unit_test(test_late),
+		cmocka_unit_test(test_fault),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

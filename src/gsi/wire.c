@@ -4,7 +4,7 @@
  * go to any QP.
  *
  * The sending socket is bound to the source port that kernel rxe uses, if that port is free. UDP
- * port 4791 has several sockets (daemon/port.h): packets to QP1, and to QP numbers that no process has
+ * port 4791 has several sockets (daemon/state/port.h): packets to QP1, and to QP numbers that no process has
  * leased, arrive at that of slot 0. gsi_wire_packet_in() checks headers and ICRC. Of the other packets that
  * arrive there, requests are told to the owner of the GSI.
  */
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "gsi/fault.h"
 #include "gsi/gsi.h"
 #include "link/udp_ctl.h"
 #include "wire/be.h"
@@ -121,7 +122,8 @@ static struct seg_net gsi_wire_net(const struct gsi_port *p, const struct mad_ad
 	return net;
 }
 
-void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN])
+void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN],
+		   const char *note)
 {
 	uint16_t sport = frame_sport(0, GSI_QPN, 0);
 	uint8_t packet[PACKET_LEN + ICRC_LEN];
@@ -129,7 +131,7 @@ void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t 
 
 	gsi_wire_build(p, &net, to->qpn, sport, mad, packet);
 	capture_out(p->gsi->capture, p->gsi->page->dev[p->slot].name, &net, sport, packet,
-		    PACKET_LEN, false);
+		    PACKET_LEN, false, note);
 }
 
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN])
@@ -165,7 +167,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	m.msg_namelen = v6 ? sizeof(a6) : sizeof(a4);
 	m.msg_control = ctl.buf;
 	m.msg_controllen = ctl.len;
-	capture_out(p->gsi->capture, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
+	capture_out(p->gsi->capture, d->name, &net, g->sport[v6], packet, PACKET_LEN, false, NULL);
 	/* Like a packet lost on the way: the CM repeats it. */
 	if (sendmsg(g->tx[v6], &m, MSG_NOSIGNAL) < 0)
 		log_debug("%s: cannot send a MAD: %m", d->name);
@@ -264,6 +266,8 @@ static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, uint32_t len,
 			       const struct seg_net *net, uint16_t sport)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT_DEFAULT };
+	const char *note = NULL;
+	enum gsi_fate fate;
 	struct gsi_port *to;
 	struct deth deth;
 	struct bth bth;
@@ -283,11 +287,14 @@ static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, uint32_t len,
 	to = gsi_find_gid(g, net->dgid, &index);
 	if (!to || !gsi_wire_icrc_right(net, sport, p, len))
 		return;
-	capture_out(g->capture, g->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
 	from.sgid_index = (uint8_t)index;
 	from.qpn = deth.sqpn;
 	memcpy(from.gid, net->sgid, 16);
 	memcpy(from.lgid, net->dgid, 16);
+	fate = gsi_fault_cm(to, &from, p + BTH_LEN + DETH_LEN, FAULT_IN, &note);
+	capture_out(g->capture, g->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true, note);
+	if (unlikely(fate != GSI_PASS))
+		return;
 	for (uint32_t n = gsi_fault(to, net->sgid, deth.sqpn, bth.psn, FAULT_INGRESS); n; n--)
 		gsi_deliver(to, &from, p + BTH_LEN + DETH_LEN);
 }

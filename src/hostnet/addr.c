@@ -141,6 +141,24 @@ void hostnet_port_range(void *ctx, uint16_t *low, uint16_t *high)
 	*high = net->port_high;
 }
 
+/*
+ * The sysctl bindv6only: true if a bind of an IPv6 wildcard leaves IPv4 out. It is read at each such bind, and is false
+ * if /proc is missing.
+ */
+bool hostnet_v6only(void *ctx)
+{
+	int fd = open("/proc/sys/net/ipv6/bindv6only", O_RDONLY | O_CLOEXEC);
+	char digit = '0';
+
+	(void)ctx;
+	if (fd < 0)
+		return false;
+	if (read(fd, &digit, 1) != 1)
+		digit = '0';
+	close(fd);
+	return digit != '0';
+}
+
 static int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if,
 			  uint32_t *ifindex)
 {
@@ -391,4 +409,5 @@ const struct rdmacm_ops hostnet_rdmacm_ops = {
 	.netdev_name = addr_netdev_name,
 	.mcast = addr_mcast,
 	.port_range = hostnet_port_range,
+	.v6only = hostnet_v6only,
 };

@@ -83,13 +83,14 @@ static const struct choice_if *choice_auto(const struct choice_net *net, enum ch
 	return it ? it : choice_best(net, why);
 }
 
-/* Gives out[n] the first name of rxe_0, rxe_1, ... that no other device has. */
-static void choice_name(struct choice *out, int n)
+/* Gives out[n] the first name of rxe_0, rxe_1, ... (or net->device) that no other device has. */
+static void choice_name(const struct choice_net *net, struct choice *out, int n)
 {
 	int number = 0, i;
 
 	do {
-		snprintf(out[n].dev, sizeof(out[n].dev), "rxe_%d", number++);
+		snprintf(out[n].dev, sizeof(out[n].dev), "%s%d", net->device ?: CHOICE_DEVICE,
+			 number++);
 		for (i = 0; i < n && strcmp(out[i].dev, out[n].dev); i++)
 			;
 	} while (i < n);
@@ -106,7 +107,7 @@ static int choice_all(const struct choice_net *net, struct choice *out)
 		return 0;
 	out[n].on = *first;
 	out[n].why = why == CHOICE_WHY_LO ? CHOICE_WHY_LO : CHOICE_WHY_NAMED;
-	choice_name(out, n++);
+	choice_name(net, out, n++);
 	for (uint32_t i = 0; i < net->n && n < CHOICE_MAX; i++) {
 		const struct choice_if *it = &net->ifs[i];
 
@@ -114,7 +115,7 @@ static int choice_all(const struct choice_net *net, struct choice *out)
 			continue;
 		out[n].on = *it;
 		out[n].why = CHOICE_WHY_NAMED;
-		choice_name(out, n++);
+		choice_name(net, out, n++);
 	}
 	return n;
 }
@@ -207,7 +208,7 @@ static int choice_named(const struct choice_net *net, const char *spec, struct c
 	for (int i = 0; i < n; i++)
 		if (!*all[i].dev) {
 			out[named] = all[i];
-			choice_name(out, named++);
+			choice_name(net, out, named++);
 		}
 	return n;
 }
@@ -228,7 +229,7 @@ int choose_netdevs(const struct choice_net *net, const char *spec, struct choice
 		n = it ? 1 : 0;
 		if (it)
 			out[0].on = *it;
-		choice_name(out, 0);
+		choice_name(net, out, 0);
 	}
 	if (!n)
 		snprintf(why, size, "there is no network interface, not even lo");

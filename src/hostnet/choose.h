@@ -32,10 +32,12 @@ struct choice_if {
 	bool bridge;		/* neither a physical interface nor a veth or a part of one: a bridge, a tunnel */
 };
 
+#define CHOICE_DEVICE "rxe_"
 struct choice_net {
 	struct choice_if *ifs;	/* in the kernel's order */
 	uint32_t n;
 	uint32_t route4, route6;	/* interface of the default route of lowest metric; 0: no route */
+	const char *device;	/* names of devices are this and a number; NULL: CHOICE_DEVICE */
 };
 
 struct choice {

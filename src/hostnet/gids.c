@@ -37,45 +37,66 @@ static bool gid_wanted(const uint8_t *gid, const struct gid_raw *want, unsigned 
 	return false;
 }
 
-/* Lowest free index of the GID table of d, from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in it already. */
-static int gid_find_place(const struct host_dev *d, const struct gid_raw *g)
+static int gid_room(const struct host_dev *d)
+{
+	return min(d->gid_len, HOST_MAX_GIDS);
+}
+
+/*
+ * Lowest free index of the GID table of d, from `first`; HOST_MAX_GIDS: the table is full; -1: the entry is in it
+ * already.
+ */
+static int gid_find_place(const struct host_dev *d, const struct gid_raw *g, bool v1, int first)
 {
 	int i, place = HOST_MAX_GIDS;
 
-	for (i = HOST_MAX_GIDS - 1; i >= 0; i--) {
-		if (gid_same(d->gid[i].raw, g))
+	for (i = gid_room(d) - 1; i >= 0; i--) {
+		if (gid_same(d->gid[i].raw, g) && d->gid[i].v1 == v1)
 			return -1;
-		if (i && gid_same(d->gid[i].raw, &none))
+		if (i >= first && gid_same(d->gid[i].raw, &none))
 			place = i;
 	}
 	return place;
 }
 
-static void gid_put(struct host_dev *d, int i, const struct gid_raw *g)
+static void gid_put(struct host_dev *d, int i, const struct gid_raw *g, bool v1)
 {
 	memcpy(d->gid[i].raw, g->b, 16);
 	d->gid[i].ifindex = d->ifindex;
+	d->gid[i].v1 = v1;
 }
 
-unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
-		       unsigned int n)
+/* Adds the entries of a GID, as far as they are missing. Returns the number of those for which there is no room. */
+static unsigned int gid_add(struct host_dev *d, const struct gid_raw *g, bool v1, int first)
 {
-	struct gid_raw ll = { .b = { 0xfe, 0x80 } };
-	unsigned int i, lost = 0;
+	unsigned int lost = 0;
 
-	memcpy(ll.b + 8, eui64, 8);
-	gid_put(d, 0, &ll);
-	for (i = 1; i < HOST_MAX_GIDS; i++)
-		if (gid_same(d->gid[i].raw, &ll) || !gid_wanted(d->gid[i].raw, want, n))
-			memset(&d->gid[i], 0, sizeof(d->gid[i]));
-	for (i = 0; i < n; i++) {
-		int place = gid_find_place(d, &want[i]);
+	for (int type = v1; type >= 0; type--) {
+		int place = gid_find_place(d, g, type, first);
 
 		if (place == HOST_MAX_GIDS)
 			lost++;
-		else if (place > 0)
-			gid_put(d, place, &want[i]);
+		else if (place >= 0)
+			gid_put(d, place, g, type);
 	}
+	return lost;
+}
+
+unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
+		       unsigned int n, bool v1)
+{
+	struct gid_raw ll = { .b = { 0xfe, 0x80 } };
+	unsigned int i, lost = 0;
+	int own = 1 + v1;	/* entries of the link-local GID */
+
+	memcpy(ll.b + 8, eui64, 8);
+	for (i = 0; (int)i < own; i++)
+		gid_put(d, (int)i, &ll, v1 && !i);
+	for (; i < HOST_MAX_GIDS; i++)
+		if (gid_same(d->gid[i].raw, &ll) || !gid_wanted(d->gid[i].raw, want, n))
+			memset(&d->gid[i], 0, sizeof(d->gid[i]));
+	for (i = 0; i < n; i++)
+		lost += gid_add(d, &want[i], v1, own);
 	for (d->ngids = HOST_MAX_GIDS; d->ngids > 1; d->ngids--)
 		if (!gid_same(d->gid[d->ngids - 1].raw, &none))
 			break;

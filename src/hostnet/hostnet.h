@@ -50,6 +50,7 @@ int hostnet_watch(struct hostnet *net);
 /* addr.c. See struct rdmacm_ops; ctx is a struct hostnet. */
 extern const struct rdmacm_ops hostnet_rdmacm_ops;
 void hostnet_port_range(void *ctx, uint16_t *low, uint16_t *high);
+bool hostnet_v6only(void *ctx);
 void hostnet_addr_init(struct hostnet *net);
 void hostnet_addr_fini(struct hostnet *net);
 

@@ -9,6 +9,7 @@ static int setup(void **state)
 {
 	memset(&d, 0, sizeof(d));
 	d.ifindex = 3;
+	d.gid_len = 1024;
 	hostnet_guid_from_mac(d.node_guid, (const uint8_t *)"\x52\x54\x00\x77\x00\x01");
 	return 0;
 }
@@ -45,20 +46,20 @@ static void test_order_and_holes(void **state)
 	 * The interface's own link-local address gets index 0, and no second index from the list of
 	 * addresses.
 	 */
-	assert_int_equal(gids_sync(&d, d.node_guid, first, 3), 0);
+	assert_int_equal(gids_sync(&d, d.node_guid, first, 3, false), 0);
 	assert_int_equal(d.ngids, 3);
 	expect(0, &ll);
 	expect(1, &a);
 	expect(2, &b);
 	assert_int_equal(d.gid[2].ifindex, 3);
-	gids_sync(&d, d.node_guid, second, 1);
+	gids_sync(&d, d.node_guid, second, 1, false);
 	expect(1, &none);
 	expect(2, &b);
 	assert_int_equal(d.ngids, 3);
-	gids_sync(&d, d.node_guid, third, 2);
+	gids_sync(&d, d.node_guid, third, 2, false);
 	expect(1, &c);
 	expect(2, &b);
-	gids_sync(&d, d.node_guid, NULL, 0);
+	gids_sync(&d, d.node_guid, NULL, 0, false);
 	expect(0, &ll);
 	expect(2, &none);
 	assert_int_equal(d.ngids, 1);
@@ -71,11 +72,57 @@ static void test_full(void **state)
 
 	for (i = 0; i < 100; i++)
 		many[i] = v4((uint8_t)i);
-	assert_int_equal(gids_sync(&d, d.node_guid, many, 100), 100 - (HOST_MAX_GIDS - 1));
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 100, false), 100 - (HOST_MAX_GIDS - 1));
 	assert_int_equal(d.ngids, HOST_MAX_GIDS);
 	many[1] = many[0];
-	assert_int_equal(gids_sync(&d, d.node_guid, many, 2), 0);
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 2, false), 0);
 	assert_int_equal(d.ngids, 2);
+}
+
+static void expect_v1(int i, const struct gid_raw *g, uint32_t v1)
+{
+	expect(i, g);
+	assert_int_equal(d.gid[i].v1, v1);
+}
+
+/* As a ConnectX: RoCEv1 before RoCEv2 of each address. */
+static void test_types(void **state)
+{
+	struct gid_raw ll = { .b = { 0xfe, 0x80, [8] = 0x50, 0x54, 0, 0xff, 0xfe, 0x77, 0, 1 } };
+	struct gid_raw a = v4(1), b = v4(2), c = v4(3), none = { 0 };
+	struct gid_raw first[] = { a, ll, b }, second[] = { b }, third[] = { b, c };
+
+	assert_int_equal(gids_sync(&d, d.node_guid, first, 3, true), 0);
+	assert_int_equal(d.ngids, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		expect_v1((int)i, i < 2 ? &ll : i < 4 ? &a : &b, !(i & 1));
+	gids_sync(&d, d.node_guid, second, 1, true);
+	expect(2, &none);
+	expect(3, &none);
+	expect_v1(4, &b, 1);
+	expect_v1(5, &b, 0);
+	gids_sync(&d, d.node_guid, third, 2, true);
+	expect_v1(2, &c, 1);
+	expect_v1(3, &c, 0);
+	gids_sync(&d, (const uint8_t *)"\0\0\0\0\0\0\0\7", NULL, 0, true);
+	ll = (struct gid_raw){ .b = { 0xfe, 0x80, [15] = 7 } };
+	expect_v1(0, &ll, 1);
+	expect_v1(1, &ll, 0);
+	assert_int_equal(d.ngids, 2);
+}
+
+/* As an E810, whose table is shorter than that of ruse. */
+static void test_short(void **state)
+{
+	struct gid_raw many[100];
+
+	d.gid_len = 32;
+	for (int i = 0; i < 100; i++)
+		many[i] = v4((uint8_t)i);
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 100, false), 100 - 31);
+	assert_int_equal(d.ngids, 32);
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 100, true), 200 - 30);
+	assert_int_equal(d.ngids, 32);
 }
 
 static void test_mtu(void **state)
@@ -109,6 +156,8 @@ int main(void)
 		cmocka_unit_test_setup(test_guid, setup),
 		cmocka_unit_test_setup(test_order_and_holes, setup),
 		cmocka_unit_test_setup(test_full, setup),
+		cmocka_unit_test_setup(test_types, setup),
+		cmocka_unit_test_setup(test_short, setup),
 		cmocka_unit_test_setup(test_mtu, setup),
 		cmocka_unit_test_setup(test_speed, setup),
 	};

@@ -6,6 +6,7 @@
 #include "ipc/ipc.h"
 
 /* Why ipc_attach() has failed. */
+#define IPC_STEP_RUNDIR "run directory"	/* no rused was looked for or started */
 struct ipc_failure {
 	const char *step;	/* name of the last step that failed */
 	int err;		/* -errno of that step */
@@ -29,5 +30,8 @@ int ipc_start(const char *rused_path, const char *rundir, int err);
  */
 int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f);
+
+/* What has failed, as one line. err: the result of ipc_attach(), or of a later request: then f->step is NULL. */
+void ipc_failure_text(const struct ipc_failure *f, int err, char *text, size_t size);
 
 #endif

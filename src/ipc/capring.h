@@ -10,7 +10,7 @@
 #ifndef RUSE_IPC_CAPRING_H
 #define RUSE_IPC_CAPRING_H
 
-#include "base/util.h"
+#include "shared/ring.h"
 
 #define CAPRING_MAGIC 0x63617072u
 #define CAPRING_DATA (64u << 20)	/* bytes, a power of two; pages are allocated on use */
@@ -19,17 +19,15 @@
 struct capring {
 	uint32_t magic;
 	uint32_t size;		/* CAPRING_DATA */
-	uint64_t prod __attribute__((aligned(64)));	/* bytes written so far, by the producer */
 	uint64_t lost;		/* packets not stored: no room, too long, or no frame could be built for them */
-	uint64_t cons __attribute__((aligned(64)));	/* bytes read so far, by ruse */
+	struct shared_ring ring;	/* records: struct caprec, and caplen bytes of the frame */
 	uint8_t data[] __attribute__((aligned(64)));
 };
 
 #define CAPRING_SIZE (sizeof(struct capring) + CAPRING_DATA)
 
-/* A record: this header, caplen bytes of the frame, padding to a multiple of 8. */
 struct caprec {
-	uint32_t caplen;	/* bytes stored; CAPREC_SKIP: no record here, the next one is at the start of the ring */
+	uint32_t caplen;	/* bytes stored */
 	uint32_t len;		/* bytes of the whole frame */
 	uint64_t ns;		/* CLOCK_REALTIME, ns */
 	uint32_t sqpn, dqpn;	/* sqpn 0: unknown */
@@ -37,8 +35,6 @@ struct caprec {
 	char dev[20];		/* device name, NUL-terminated */
 	char note[40];		/* effect of a fault rule, NUL-terminated; "": none */
 };
-
-#define CAPREC_SKIP 0xffffffffu
 
 /*
  * Body of IPC_CAPTURE, with which `ruse capture` starts a capture: rused tells all processes to connect to the given
@@ -65,30 +61,24 @@ struct capring *capring_new(int *fd);
 /* Maps a ring received from a producer. NULL if it is not a valid ring. */
 struct capring *capring_map(int fd);
 
-/* State of the producer. */
-struct capring_writer {
-	struct capring *ring;
-	uint64_t prod;
+/* One side of a ring, the producer or the consumer. */
+struct capring_side {
+	struct capring *ring;	/* NULL: none */
+	struct shared_ring_end end;
 };
 
-/* Writes a record. False: no room or too long, and counted as lost. */
-bool capring_put(struct capring_writer *w, const struct caprec *rec, const void *frame);
+/* The side of a ring that is new; NULL: none. */
+struct capring_side capring_side(struct capring *ring);
+/* For the producer: writes a record. False: no room or too long, and counted as lost. */
+bool capring_put(struct capring_side *w, const struct caprec *rec, const void *frame);
 /* Counts a packet that could not be written. */
 void capring_lost(struct capring *r);
 /* Number of packets lost so far. */
 uint64_t capring_nlost(const struct capring *r);
-
-/* State of the consumer. */
-struct capring_reader {
-	struct capring *ring;
-	uint64_t cons;
-};
-
 /*
- * Reads the next record. 1: read; 0: the ring is empty; -EPROTO: the ring is inconsistent and
- * cannot be read further. frame has room for CAPRING_FRAME_MAX bytes. dev and note are
- * NUL-terminated on return.
+ * For the consumer: reads the next record. 1: read; 0: the ring is empty; -EPROTO: the ring is inconsistent and cannot
+ * be read further. frame has room for CAPRING_FRAME_MAX bytes. dev and note are NUL-terminated on return.
  */
-int capring_get(struct capring_reader *rd, struct caprec *rec, void *frame);
+int capring_get(struct capring_side *rd, struct caprec *rec, void *frame);
 
 #endif

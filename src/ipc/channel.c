@@ -7,7 +7,6 @@
 #include "base/sys.h"
 #include "ipc/channel.h"
 #include "ipc/ipc_internal.h"
-#include "queue/barrier.h"
 
 void ipc_channel_unmap(struct ipc_channel *ch)
 {
@@ -16,22 +15,24 @@ void ipc_channel_unmap(struct ipc_channel *ch)
 
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 {
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
+	int fds[IPC_MAX_FDS], rc;
+	struct ipc_msg m = { .type = IPC_CHANNEL, IPC_RFDS(fds) };
 	struct ipc_channel *ch = NULL;
-	size_t rsize = 0;
 
-	rc = ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
-	if (rc || c->answer)
-		return rc;
-	if (nfds == 1)
+	rc = ipc_call(c, &m);
+	if (rc)
+		return c->failed ? rc : 0;
+	if (m.nrfds == 1)
 		ch = memfd_map(fds[0], sizeof(*ch), true);
-	ipc_close_fds(fds, nfds);
+	ipc_close_fds(fds, m.nrfds);
 	/* A forked child must not use the parent's channel; it opens its own connection. */
 	if (ch && sys_call(SYS_madvise, ch, sizeof(*ch), MADV_DONTFORK)) {
 		ipc_channel_unmap(ch);
 		ch = NULL;
 	}
 	c->chan = ch;
+	if (ch)
+		c->queue = ipc_channel_queue(ch);
 	/* Polling pays only if the process and rused can run on different CPUs. */
 	if (cpus_usable() > 1)
 		c->clock = clock;
@@ -47,41 +48,44 @@ static void chan_msg_fill(struct ipc_chan_msg *m, const struct ipc_hdr *hdr, con
 		memcpy(m->body, body, len);
 }
 
-bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
-		      size_t len)
+bool ipc_channel_ask(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
+		     size_t len)
 {
-	if (len > CHAN_BODY || !READ_ONCE(ch->watched))
+	if (len > CHAN_BODY || bell_wanted(&ch->wake))
 		return false;
 	chan_msg_fill(&ch->request, hdr, body, len);
-	smp_store_mb(&ch->state, CHAN_POSTED);
-	/* rused may have stopped watching before it saw the request. If it has taken the request, it answers. */
-	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);
+	smp_store_mb(&ch->state, CHAN_ASKED);
+	/* rused may have stopped polling before it saw the request. If it has taken the request, it answers. */
+	return !bell_wanted(&ch->wake) || !atomic_cmpxchg(&ch->state, CHAN_ASKED, CHAN_FREE);
 }
 
-/* Ends the wait. *posted: rused had not taken the request, and it is withdrawn. False: the answer has arrived in the meantime. */
-static bool give_up(struct ipc_channel *ch, bool *posted)
+/*
+ * Ends the wait. *withdrawn: rused had not taken the request, and it is taken back. False: the answer has arrived in the
+ * meantime.
+ */
+static bool give_up(struct ipc_channel *ch, bool *withdrawn)
 {
-	*posted = atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);
-	return *posted || atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_FREE) ||
+	*withdrawn = atomic_cmpxchg(&ch->state, CHAN_ASKED, CHAN_FREE);
+	return *withdrawn || atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_FREE) ||
 	       smp_load_acquire(&ch->state) != CHAN_ANSWERED;
 }
 
 bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
-			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted)
+			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *withdrawn)
 {
 	uint32_t state, n;
 
-	*posted = false;
+	*withdrawn = false;
 	for (;;) {
 		state = smp_load_acquire(&ch->state);
-		if (state != CHAN_POSTED && state != CHAN_AWAITED)
+		if (state != CHAN_ASKED && state != CHAN_AWAITED)
 			break;
 		if (clock() >= until)
 			break;
 		/* rused may need this CPU. */
 		sys_call(SYS_sched_yield);
 	}
-	if (state != CHAN_ANSWERED && give_up(ch, posted))
+	if (state != CHAN_ANSWERED && give_up(ch, withdrawn))
 		return false;
 	*hdr = ch->answer.hdr;
 	n = READ_ONCE(ch->answer.len);
@@ -98,24 +102,29 @@ int ipc_channel_create(struct ipc_channel **ch)
 	int fd;
 
 	*ch = memfd_new("ruse-chan", sizeof(**ch), &fd);
+	if (*ch)
+		bell_want(&(*ch)->wake, 1);
 	return fd;
 }
 
 void ipc_channel_watch(struct ipc_channel *ch, bool on)
 {
-	smp_store_mb(&ch->watched, on);
+	if (on)
+		bell_hush(&ch->wake);
+	else
+		bell_want(&ch->wake, 1);
 }
 
-bool ipc_channel_posted(const struct ipc_channel *ch)
+bool ipc_channel_asked(const struct ipc_channel *ch)
 {
-	return READ_ONCE(ch->state) == CHAN_POSTED;
+	return READ_ONCE(ch->state) == CHAN_ASKED;
 }
 
 int ipc_channel_take(struct ipc_channel *ch, struct ipc_hdr *hdr, void *body, size_t *len)
 {
 	uint32_t n;
 
-	if (!ipc_channel_posted(ch) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED))
+	if (!ipc_channel_asked(ch) || !atomic_cmpxchg(&ch->state, CHAN_ASKED, CHAN_AWAITED))
 		return -EAGAIN;
 	n = READ_ONCE(ch->request.len);
 	if (n > CHAN_BODY)
@@ -139,4 +148,16 @@ void ipc_channel_sent(struct ipc_channel *ch)
 {
 	if (READ_ONCE(ch->state) == CHAN_AWAITED)
 		atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_FREE);
+}
+
+bool ipc_channel_push(struct ipc_channel *ch, struct shared_ring_end *queue,
+		      const struct ipc_hdr *hdr, const void *body, size_t len, bool *wake)
+{
+	uint32_t at = queue->at, before;
+
+	if (len > CHAN_QUEUE_BODY || !shared_ring_put(queue, hdr, body, (uint32_t)len, &before))
+		return false;
+	*wake = bell_take(&ch->wake) ||
+		before / CHAN_QUEUE_LATE != (before + queue->at - at) / CHAN_QUEUE_LATE;
+	return true;
 }

@@ -6,7 +6,7 @@
  * form of IPC_STATUS.
  *
  * IPC_HOST: a process selects its host in the fabric, once per connection. Body: the name of the host. Reply:
- * ipc_host. -ENODEV: no such host. -ENOSPC: host_page.dev has no room for the host's devices. -EBUSY: the process has
+ * ipc_fabric_host. -ENODEV: no such host. -ENOSPC: host_page.dev has no room for the host's devices. -EBUSY: the process has
  * a host.
  *
  * IPC_PATH: asks for the path from a port of the process's host to a LID. Body and reply: ipc_path. -ENODEV: dev_index is
@@ -24,7 +24,7 @@
 
 #include "ipc/ipc.h"
 
-struct ipc_host {
+struct ipc_fabric_host {
 	uint32_t host;		/* host_ib.host of its devices */
 	char root[128];		/* directory with the host's sys/ and dev/ */
 };
@@ -60,5 +60,8 @@ struct ipc_member {
 	uint32_t dev_index;	/* of the member's port */
 	uint32_t block;		/* block of QP numbers that identifies a process with QPs in the multicast group */
 };
+
+/* Below the run directory: log and state of the subnet manager that `ruse fabric up --sm` starts. */
+#define FABRIC_SM_DIR "opensm"
 
 #endif

@@ -23,14 +23,14 @@ int ipc_greet(struct ipc_conn *c, const char *comm, uint32_t *pid)
 		.pid = (int32_t)sys_call(SYS_getpid),
 	};
 	struct ipc_hello_reply reply;
-	size_t size = sizeof(reply);
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
+	int fds[IPC_MAX_FDS], rc;
+	struct ipc_msg m = { IPC_REQ(IPC_HELLO, &hello), IPC_ANSWER(&reply), IPC_RFDS(fds) };
 
 	snprintf(hello.comm, sizeof(hello.comm), "%s", comm);
-	rc = ipc_call(c, IPC_HELLO, &hello, sizeof(hello), NULL, 0, &reply, &size, fds, &nfds);
+	rc = ipc_call(c, &m);
 	if (!rc) {
-		ipc_close_fds(fds, nfds);
-		rc = size == sizeof(reply) ? 0 : -EPROTO;
+		ipc_close_fds(fds, m.nrfds);
+		rc = m.rlen == sizeof(reply) ? 0 : -EPROTO;
 	}
 	if (rc)
 		ipc_close(c);

@@ -130,9 +130,8 @@ bool inbox_must_tell(struct inbox *in)
 {
 	uint32_t more, unread;
 
-	/* rused sets `more` and then looks whether messages were taken; here it is the opposite. */
 	smp_mb_after_atomic();
-	more = READ_ONCE(in->more);
+	more = bell_wanted(&in->more);
 	if (more == INBOX_MORE_NOT)
 		return false;
 	/*
@@ -142,7 +141,7 @@ bool inbox_must_tell(struct inbox *in)
 	unread = READ_ONCE(in->tail) - READ_ONCE(in->head);
 	if (more == INBOX_MORE_QUEUED && unread > INBOX_SLOTS / 2 && inbox_unread(in))
 		return false;
-	return atomic_xchg(&in->more, (uint32_t)INBOX_MORE_NOT) != INBOX_MORE_NOT;
+	return bell_take(&in->more);
 }
 
 bool inbox_reap(struct inbox_writer *w, uint32_t *pos, bool *gone)
@@ -208,7 +207,7 @@ void inbox_end(struct inbox_writer *w)
 
 bool inbox_set_more(struct inbox_writer *w, enum inbox_more more)
 {
-	smp_store_mb(&w->in->more, (uint32_t)more);
+	bell_want(&w->in->more, more);
 	/* An empty ring has room for messages that wait, and no reader of it that will tell. */
 	if (w->reaped == w->tail)
 		return more == INBOX_MORE_QUEUED;

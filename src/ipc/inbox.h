@@ -11,7 +11,7 @@
 #define RUSE_IPC_INBOX_H
 
 #include "base/util.h"
-#include "queue/barrier.h"
+#include "shared/bell.h"
 #include "why/why.h"
 
 #define INBOX_SLOTS 256u	/* messages; further ones wait in rused */
@@ -43,7 +43,7 @@ struct inbox {
 	uint32_t tail;		/* position of the next message to be written */
 	uint32_t shown;		/* 1: the socket holds a byte, or will when filling is cleared */
 	uint32_t filling;	/* INBOX_FILLING*: rused is adding messages: it makes them READY, sets shown, then sends the byte */
-	uint32_t more;		/* enum inbox_more */
+	struct bell more;	/* enum inbox_more: rused asks readers to tell it */
 	uint32_t pad[11];
 	struct inbox_slot slot[INBOX_SLOTS];
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages between a process and rused: framing, descriptors, checks against a table of types,
- * calls.
+ * Messages between a process and rused: framing, descriptors, calls.
  *
  * Used by both ends. The library's part runs inside programs under the engine's connection lock,
  * sometimes also under the engine lock, so it makes only raw system calls and allocates nothing.
- * Each wait is limited to CALL_TIMEOUT_S, so a stopped rused does not hang a program.
+ * A wait ends at once when rused dies, because the socket is closed then. It is limited to
+ * CALL_TIMEOUT_S, so a rused that is stopped for ever does not hang a program. After IPC_SLOW_S the
+ * wait is told (slow.c).
  *
- * ipc_trip() uses the channel (ipc/channel.h) if rused watches it and the process may use two CPUs; else
- * the socket.
+ * ipc_call() uses the channel (ipc/channel.h) if rused watches it and the process may use two CPUs; else the socket.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -17,80 +17,15 @@
 #include <time.h>
 
 #include "base/sys.h"
-#include "ipc/capring.h"
 #include "ipc/channel.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
-#include "ipc/fabric_msg.h"
-#include "ipc/ucma_msg.h"
-#include "ipc/umad_msg.h"
+#include "ipc/messages.h"
 #include "ipc/version.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
-#define CALL_TIMEOUT_S 5
-
-#define LEN_TEXT (-1)		/* any length up to the limit */
-#define LEN_OPT(n) (-2 - (int)(n))	/* no body, or exactly n bytes */
-
-static const struct row {
-	int req, reply;		/* length of the body, LEN_TEXT or LEN_OPT() */
-} rows[IPC_NTYPES] = {
-	[IPC_HELLO] = { sizeof(struct ipc_hello), sizeof(struct ipc_hello_reply) },
-	[IPC_LEASE] = { sizeof(struct ipc_lease), sizeof(struct ipc_lease) },
-	[IPC_PEER] = { sizeof(struct ipc_peer), sizeof(struct ipc_peer) },
-	[IPC_NETLINK] = { 0, 0 },
-	[IPC_CONTEXT] = { sizeof(struct ipc_context), 0 },
-	[IPC_STATUS] = { 0, LEN_TEXT },
-	[IPC_EXPLAIN] = { 0, LEN_TEXT },
-	[IPC_STUCK] = { 0, LEN_TEXT },
-	[IPC_COUNTERS] = { 0, 0 },
-	[IPC_CAPTURE] = { sizeof(struct ipc_capture), 0 },
-	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },
-	[IPC_UCMA_OPEN] = { 0, sizeof(struct ipc_ucma_open) },
-	[IPC_UCMA_WRITE] = { LEN_TEXT, LEN_TEXT },
-	[IPC_UCMA_POST] = { LEN_TEXT, LEN_TEXT },
-	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
-	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
-	[IPC_UMAD_POST] = { LEN_TEXT, LEN_TEXT },
-	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
-	[IPC_HOST] = { LEN_TEXT, sizeof(struct ipc_host) },
-	[IPC_MCAST] = { sizeof(struct ipc_mcast), 0 },
-	[IPC_MEMBERS] = { sizeof(struct ipc_members), LEN_TEXT },
-	[IPC_PATH] = { sizeof(struct ipc_path), sizeof(struct ipc_path) },
-	[IPC_CHANNEL] = { 0, 0 },
-	[IPC_WAKE] = { 0, LEN_TEXT },
-	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
-};
-
-static bool len_ok(int want, size_t len)
-{
-	if (want == LEN_TEXT)
-		return len <= IPC_MAX - sizeof(struct ipc_hdr);
-	if (want < LEN_TEXT)
-		return !len || len == (size_t)(-2 - want);
-	return len == (size_t)want;
-}
-
-int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply)
-{
-	const struct row *r;
-
-	if (hdr->version != IPC_VERSION || hdr->reserved)
-		return -EPROTO;
-	if (hdr->type < IPC_HELLO || hdr->type >= IPC_NTYPES)
-		return -EPROTO;
-	r = &rows[hdr->type];
-	if (!reply)
-		return !hdr->flags && !hdr->error && len_ok(r->req, len) ? 0 : -EPROTO;
-	if (!(hdr->flags & IPC_F_REPLY) || (hdr->flags & ~(IPC_F_REPLY | IPC_F_MORE)))
-		return -EPROTO;
-	if ((hdr->flags & IPC_F_MORE) && r->reply != LEN_TEXT)
-		return -EPROTO;
-	if (hdr->error)
-		return hdr->error >= -4095 && hdr->error < 0 && !len &&
-		       !(hdr->flags & IPC_F_MORE) ? 0 : -EPROTO;
-	return len_ok(r->reply, len) ? 0 : -EPROTO;
-}
+/* On a loaded machine rused may wait several seconds for a CPU or for a disk. */
+#define CALL_TIMEOUT_S 60
 
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds)
@@ -216,28 +151,46 @@ int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, in
 	return rc;
 }
 
-/* Waits for events on fd. *left is the remaining time of the call and is decreased. */
-static int wait_fd(int fd, short events, struct timespec *left)
+/* Waits for events on fd, for at most ns of *left, the remaining time of the call, which is decreased. */
+static int wait_part(int fd, short events, ns_t *left, ns_t ns)
 {
 	struct pollfd p = { .fd = fd, .events = events };
+	ns_t part = min(*left, ns);
+	struct timespec t = { .tv_sec = part / NS_S, .tv_nsec = part % NS_S };
 	long n;
 
 	do {	/* the raw system call writes back the remaining time */
-		n = sys_call(SYS_ppoll, &p, 1, left, NULL, 8);
+		n = sys_call(SYS_ppoll, &p, 1, &t, NULL, 8);
 	} while (n == -EINTR);
+	*left -= part - min((ns_t)t.tv_sec * NS_S + (ns_t)t.tv_nsec, part);
 	return n < 0 ? (int)n : n ? 0 : -ETIMEDOUT;
+}
+
+static int wait_answer(const struct ipc_conn *c, short events, ns_t *left)
+{
+	int rc = wait_part(c->fd, events, left, IPC_SLOW_S * NS_S);
+
+	if (rc != -ETIMEDOUT || !*left)
+		return rc;
+	ipc_slow_tell(c->other_pid);
+	return wait_part(c->fd, events, left, *left);
 }
 
 int ipc_connect(struct ipc_conn *c, const char *rundir)
 {
-	const struct timeval most = { .tv_sec = CALL_TIMEOUT_S };
+	return ipc_connect_within(c, rundir, CALL_TIMEOUT_S);
+}
+
+int ipc_connect_within(struct ipc_conn *c, const char *rundir, int seconds)
+{
+	const struct timeval most = { .tv_sec = IPC_SLOW_S };
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	size_t dl = strlen(rundir);
 	struct ucred cr = { 0 };
 	socklen_t cl = sizeof(cr);
 	int fd, rc, tries;
 
-	*c = (struct ipc_conn){ .fd = -1 };
+	*c = (struct ipc_conn){ .fd = -1, .seconds = seconds };
 	if (dl + sizeof("/" IPC_SOCK_NAME) > sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(sa.sun_path, rundir, dl);
@@ -248,8 +201,10 @@ int ipc_connect(struct ipc_conn *c, const char *rundir)
 	/* -EAGAIN: the accept queue is full. Limit the retries, as rused may be stopped. */
 	for (tries = 0;; tries++) {
 		rc = sys_connect(fd, (struct sockaddr *)&sa, sizeof(sa));
-		if (rc != -EINTR && (rc != -EAGAIN || tries == CALL_TIMEOUT_S * 100))
+		if (rc != -EINTR && (rc != -EAGAIN || tries == seconds * 100))
 			break;
+		if (tries == IPC_SLOW_S * 100)
+			ipc_slow_tell(0);
 		ipc_sleep(10 * NS_MS);
 	}
 	if (!rc)
@@ -267,6 +222,7 @@ int ipc_connect(struct ipc_conn *c, const char *rundir)
 		return rc;
 	}
 	c->fd = fd;
+	c->other_pid = cr.pid;
 	return 0;
 }
 
@@ -279,16 +235,16 @@ void ipc_close(struct ipc_conn *c)
 	c->chan = NULL;
 }
 
-static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
-		     const int *fds, int nfds, struct timespec *left)
+static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const struct ipc_msg *m,
+		     ns_t *left)
 {
 	int rc;
 
 	for (;;) {
-		rc = ipc_send(c->fd, hdr, req, len, fds, nfds);
+		rc = ipc_send(c->fd, hdr, m->req, m->len, m->fds, m->nfds);
 		if (rc != -EAGAIN)
 			return rc;
-		rc = wait_fd(c->fd, POLLOUT, left);
+		rc = wait_answer(c, POLLOUT, left);
 		if (rc)
 			return rc;
 	}
@@ -299,15 +255,17 @@ static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *
  * waits in ppoll() instead: *left, the remaining time of the call, limits these waits together.
  */
 static int wait_one(struct ipc_conn *c, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
-		    int *nfds, struct timespec *left)
+		    int *nfds, ns_t *left)
 {
 	int room = nfds ? *nfds : 0;
 	int rc = recv_one(c->fd, 0, hdr, body, len, fds, nfds);
 
-	if (rc == -EAGAIN)
-		return -ETIMEDOUT;
+	if (rc == -EAGAIN) {
+		*left -= min(*left, IPC_SLOW_S * NS_S);
+		ipc_slow_tell(c->other_pid);
+	}
 	while (rc == -EINTR || rc == -EAGAIN) {
-		rc = wait_fd(c->fd, POLLIN, left);
+		rc = wait_answer(c, POLLIN, left);
 		if (rc)
 			return rc;
 		if (nfds)
@@ -317,158 +275,156 @@ static int wait_one(struct ipc_conn *c, struct ipc_hdr *hdr, void *body, size_t 
 	return rc;
 }
 
-static int check_answer(const struct ipc_hdr *req, const struct ipc_hdr *hdr, size_t len)
+static int check_answer(const struct ipc_hdr *req, const struct ipc_hdr *hdr, size_t len, int nfds)
 {
-	int rc = ipc_check(hdr, len, true);
+	int rc = ipc_check(hdr, len, nfds, true);
 
 	return !rc && (hdr->seq != req->seq || hdr->type != req->type) ? -EPROTO : rc;
 }
 
-/* Receives all parts of the answer to *req. *answer is its error: 0 or -errno. */
-static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
-		     int *rfds, int *nrfds, struct timespec *left, int *answer)
+/* Receives all parts of the answer to the request. *answer is its error: 0 or -errno. */
+static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, struct ipc_msg *m, ns_t *left,
+		     int *answer)
 {
-	size_t room = reply && rsize ? *rsize : 0, used = 0;
-	int fdroom = rfds && nrfds ? *nrfds : 0, gotfds = 0;
+	size_t used = 0;
+	int gotfds = 0;
 	struct ipc_hdr hdr;
 	int rc;
 
 	do {
-		size_t len = room - used;
-		int n = fdroom - gotfds;
+		char *to = m->room ? (char *)m->reply + used : NULL;
+		int *tofds = m->rfds_room ? m->rfds + gotfds : NULL;
+		int n = m->rfds_room - gotfds;
+		size_t len = m->room - used;
 
-		rc = wait_one(c, &hdr, reply + used, &len, fdroom ? rfds + gotfds : NULL, &n, left);
+		rc = wait_one(c, &hdr, to, &len, tofds, &n, left);
 		if (rc == -EPROTONOSUPPORT)
-			ipc_version_note(c, &hdr, reply + used, len);
+			ipc_version_note(c, &hdr, to, len);
 		if (rc)
 			break;
 		gotfds += n;
-		rc = check_answer(req, &hdr, len);
+		rc = check_answer(req, &hdr, len, n);
 		used += len;
 	} while (!rc && (hdr.flags & IPC_F_MORE));
 	if (rc) {
-		ipc_close_fds(rfds, gotfds);
+		ipc_close_fds(m->rfds, gotfds);
 		return rc;
 	}
 	*answer = hdr.error;
-	if (rsize)
-		*rsize = used;
-	if (nrfds)
-		*nrfds = gotfds;
+	m->rlen = used;
+	m->nrfds = gotfds;
 	return 0;
 }
 
-/* Polls the channel for the answer. -EAGAIN: no answer in time; *posted then says whether the request was withdrawn. */
-static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
-			bool *posted)
+/* Polls the channel for the answer. -EAGAIN: no answer in time; *withdrawn then says whether the request was withdrawn. */
+static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, struct ipc_msg *m,
+			int *answer, bool *withdrawn)
 {
-	size_t len = reply && rsize ? *rsize : 0;
+	size_t len = m->room;
 	struct ipc_hdr hdr;
 	int rc;
 
-	if (!ipc_channel_answer(c->chan, c->clock, c->clock() + TUNE_ANSWER, &hdr, reply, &len, &rc,
-				posted))
+	if (!ipc_channel_answer(c->chan, c->clock, c->clock() + TUNE_ANSWER, &hdr, m->reply, &len,
+				&rc, withdrawn))
 		return -EAGAIN;
-	c->unanswered = false;
 	if (!rc)
-		rc = check_answer(req, &hdr, len);
+		rc = check_answer(req, &hdr, len, 0);
 	/* A multi-part answer must use the socket. */
 	if (!rc && (hdr.flags & IPC_F_MORE))
 		rc = -EPROTO;
 	if (rc)
 		return rc;
-	c->answer = hdr.error;
-	if (rsize)
-		*rsize = len;
+	*answer = hdr.error;
+	m->rlen = len;
 	return 0;
 }
 
-int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
-	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
+/* Sends the request and receives its answer, whose error is *answer. -errno: the connection has failed. */
+static int call_trip(struct ipc_conn *c, const struct ipc_hdr *hdr, struct ipc_msg *m, int *answer)
 {
-	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
-	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
+	ns_t left = (ns_t)c->seconds * NS_S;
 	bool here, withdrawn;
 	int rc;
 
-	c->answer = 0;
-	if (c->fd < 0)
-		return -ENOTCONN;
-	hdr.seq = ++c->seq;
-	if (ipc_check(&hdr, len, false)) {
-		c->answer = -EINVAL;
-		return 0;
-	}
 	/* Not while the socket may hold earlier messages, which the request would overtake. */
-	here = c->chan && c->clock && !nfds && !c->unanswered &&
-	       ipc_channel_post(c->chan, &hdr, req, len);
+	here = c->chan && c->clock && !m->nfds && !c->unanswered &&
+	       ipc_channel_ask(c->chan, hdr, m->req, m->len);
 	if (here) {
-		rc = channel_recv(c, &hdr, reply, rsize, &withdrawn);
-		if (rc != -EAGAIN) {
-			if (nrfds)
-				*nrfds = 0;
+		rc = channel_recv(c, hdr, m, answer, &withdrawn);
+		if (rc != -EAGAIN)
 			return rc;
-		}
 	}
-	rc = !here || withdrawn ? call_send(c, &hdr, req, len, fds, nfds, &left) : 0;
-	if (!rc)
-		rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &c->answer);
-	if (!rc)
-		c->unanswered = false;
-	return rc;
+	rc = !here || withdrawn ? call_send(c, hdr, m, &left) : 0;
+	return rc ? rc : call_recv(c, hdr, m, &left, answer);
 }
 
-int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
-	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
+int ipc_call(struct ipc_conn *c, struct ipc_msg *m)
 {
-	int rc = ipc_trip(c, type, req, len, fds, nfds, reply, rsize, rfds, nrfds);
+	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = m->type };
+	int rc, answer;
 
-	if (!rc)
-		return c->answer;
-	ipc_close(c);
-	if (nrfds)
-		*nrfds = 0;
-	return rc;
+	m->rlen = 0;
+	m->nrfds = 0;
+	if (c->fd < 0 || c->failed)
+		return -ENOTCONN;
+	hdr.seq = ++c->seq;
+	if (ipc_check(&hdr, m->len, m->nfds, false))
+		return -EINVAL;
+	rc = call_trip(c, &hdr, m, &answer);
+	if (rc) {
+		c->failed = true;
+		return rc;
+	}
+	c->unanswered = false;
+	return answer;
 }
 
 /*
  * Waits until rused has handled all queued messages, as it does before it answers. The request has no effect: rused refuses
- * a second channel. 0, or -errno: the connection has failed.
+ * a second channel. False: the connection has failed.
  */
-static int ipc_drain(struct ipc_conn *c)
+static bool ipc_drain(struct ipc_conn *c)
 {
-	int fds[IPC_MAX_FDS], nfds = 0;
-	size_t rsize = 0;
+	struct ipc_msg m = { .type = IPC_CHANNEL };
 
-	return ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
+	ipc_call(c, &m);
+	return !c->failed;
 }
 
 /* Queues a message, waiting if the queue is full. False: send it over the socket. */
-static bool ipc_queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
+static bool ipc_queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const struct ipc_msg *m,
 		      bool *wake)
 {
 	/* Use the socket while it may hold earlier messages: a queued message would overtake them. */
-	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
+	if (!c->chan || c->unanswered || m->len > CHAN_QUEUE_BODY)
 		return false;
-	return ipc_channel_push(c->chan, hdr, req, len, wake) ||
-	       (!ipc_drain(c) && ipc_channel_push(c->chan, hdr, req, len, wake));
+	return ipc_channel_push(c->chan, &c->queue, hdr, m->req, m->len, wake) ||
+	       (ipc_drain(c) && ipc_channel_push(c->chan, &c->queue, hdr, m->req, m->len, wake));
 }
 
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len)
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
-	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
+	struct ipc_msg m = { .type = type, .req = req, .len = len };
+	ns_t left = (ns_t)c->seconds * NS_S;
 	bool wake;
+	int rc;
 
-	if (c->fd < 0)
+	if (c->fd < 0 || c->failed)
 		return -ENOTCONN;
 	hdr.seq = ++c->seq;
-	if (ipc_check(&hdr, len, false))
+	if (ipc_check(&hdr, len, 0, false))
 		return -EINVAL;
-	if (ipc_queue(c, &hdr, req, len, &wake)) {
+	if (ipc_queue(c, &hdr, &m, &wake)) {
+		if (!wake)
+			return 0;
 		hdr.type = IPC_WAKE;
-		return wake ? call_send(c, &hdr, NULL, 0, NULL, 0, &left) : 0;
+		m.len = 0;
+	} else {
+		c->unanswered = true;
 	}
-	c->unanswered = true;
-	return call_send(c, &hdr, req, len, NULL, 0, &left);
+	rc = c->failed ? -EPIPE : call_send(c, &hdr, &m, &left);
+	if (rc)
+		c->failed = true;
+	return rc;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "ipc/pages.h"
-#include "queue/barrier.h"
 #include "wire/pkey.h"
 
 /*
@@ -35,38 +34,11 @@ static bool host_page_sane(const struct host_page *p)
 	return true;
 }
 
-/*
- * Copies word by word, so that no word is torn. The page may change during the copy; the caller
- * detects that by seq and discards the copy.
- */
-static void page_copy(struct host_page *copy, const struct host_page *page)
-{
-	const uint32_t *from = (const uint32_t *)page;
-	uint32_t *to = (uint32_t *)copy;
-
-	for (size_t i = 0; i < sizeof(*page) / sizeof(*from); i++)
-		to[i] = READ_ONCE(from[i]);
-}
-
-_Static_assert(sizeof(struct host_page) % sizeof(uint32_t) == 0, "copied by words");
-
 int host_page_read(const struct host_page *page, struct host_page *copy)
 {
-	int tries;
-
-	for (tries = 0; tries < READ_TRIES; tries++) {
-		uint32_t seq = smp_load_acquire(&page->seq);
-
-		if (seq & 1) {
-			cpu_relax();
-			continue;
-		}
-		page_copy(copy, page);
-		smp_rmb();
-		if (READ_ONCE(page->seq) == seq)
-			return host_page_sane(copy) ? 0 : -EPROTO;
-	}
-	return -EPROTO;
+	if (!seqlock_read(&page->lock, copy, page, sizeof(*page), READ_TRIES))
+		return -EPROTO;
+	return host_page_sane(copy) ? 0 : -EPROTO;
 }
 
 int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey)

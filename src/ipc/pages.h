@@ -9,16 +9,18 @@
 
 #include <net/if.h>
 #include "base/util.h"
+#include "ipc/proc_page.h"
+#include "shared/seqlock.h"
 #include "wire/fault.h"
 
 #define HOST_PAGE_MAGIC 0x72757365u
-#define HOST_MAX_DEVS 32
+#define HOST_MAX_DEVS PROC_MAX_DEVS
 #define HOST_MAX_GIDS 64	/* usable GIDs of a device; the other table entries are empty */
 
 struct host_gid {
 	uint8_t raw[16];
 	uint32_t ifindex;
-	uint32_t pad;
+	uint32_t v1;		/* 1: RoCEv1; 0: RoCEv2, or an InfiniBand port */
 };
 
 #define HOST_MAX_PKEYS 128
@@ -43,7 +45,8 @@ struct host_dev {
 	char name[64];
 	uint32_t minor;		/* minor device number of uverbsN, 192 + N; the major number is 231 */
 	uint8_t state, phys_state, active_mtu, pad0;
-	uint8_t active_width, active_speed, pad1[2];
+	uint8_t active_width, active_speed;
+	uint16_t gid_len;	/* entries of the GID table; 0 on InfiniBand ports: DEV_IB_GID_TBL */
 	uint32_t downs;		/* number of times that the port has left ACTIVE; host_publish() counts */
 	uint8_t node_guid[8];	/* network order */
 	uint32_t ifindex;
@@ -64,18 +67,30 @@ struct host_capture {
 	char sock[32];
 };
 
+/* An event that processes raise (`ruse fault event`); they answer in proc_page.event. */
+struct host_event {
+	uint32_t number;	/* from 1; it is in entry number % PROC_EVENTS */
+	uint32_t type;		/* enum ib_event_type */
+	uint32_t dev;		/* DEV_INDEX; 0: of every device */
+	uint32_t proc;		/* in this process; 0: in every process */
+	uint32_t object;	/* QP, SRQ: its number; CQ: index of its record (ipc/res.h) + 1; 0: every one */
+};
+
 struct host_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t seq;		/* odd while rused writes; a reader's copy is valid if seq is even and the same afterwards */
-	uint32_t generation;	/* random, differs for every rused */
+	struct seqlock lock;
+	uint32_t generation;	/* random, not 0, differs for every rused */
+	uint64_t cap_flags;	/* device_cap_flags of all devices, as in core/like.h */
 	struct host_dev dev[HOST_MAX_DEVS];
 	struct host_capture capture[HOST_MAX_CAPTURES];
 	struct fault_table fault;
-	/* By path number (ipc_path.id): 1 if a packet on this path would arrive. Not protected by seq. */
+	/* By path number (ipc_path.id): 1 if a packet on this path would arrive. Not protected by the lock. */
 	uint8_t path_ok[HOST_MAX_PATHS];
 	uint32_t stuck_asked;	/* number of the last question what processes wait for (ipc/stuck.h) */
 	uint32_t mcast_changes;	/* changes whenever an answer to IPC_MEMBERS may change */
+	uint32_t events;	/* number of the last event */
+	struct host_event event[PROC_EVENTS];
 };
 
 /*
@@ -90,60 +105,5 @@ static inline uint32_t host_gid_if(const struct host_dev *dev, uint32_t index)
 }
 /* Copies the host page consistently. 0, or -EPROTO: the content is invalid, or a write to the page never ends. */
 int host_page_read(const struct host_page *page, struct host_page *copy);
-
-#define PROC_PAGE_MAGIC 0x70726f63u
-#define PROC_MAX_LINKS 64
-#define PROC_MAX_CTX 32
-#define PROC_MAX_DEVS HOST_MAX_DEVS
-#define PROC_COUNTERS 24
-#define PROC_MAX_PATHS 256
-
-/* Counters of packets that a process sends and receives over UDP (RoCEv2); `ruse status` prints their names. */
-enum proc_wire {
-	WIRE_TX_PACKETS, WIRE_TX_BYTES, WIRE_RX_PACKETS, WIRE_RX_BYTES,
-	WIRE_BAD_ICRC,		/* dropped: bad ICRC, or not RoCEv2 */
-	WIRE_MALFORMED,		/* dropped: malformed */
-	WIRE_FOREIGN,		/* for another process, and passed on to it */
-	WIRE_LOST_TX,		/* not sent: refused by the kernel */
-	WIRE_CE,		/* received with ECN "congestion experienced" */
-	WIRE_CNP_SENT, WIRE_CNP_RCVD,
-	WIRE_OTHER_ID,		/* received over IPv4, ICRC does not fit the id and DF bit that ruse sends; others are tried */
-	PROC_WIRES
-};
-
-/* Statistics of a process for `ruse status`. Plain counters without a sequence count. */
-struct proc_page {
-	uint32_t magic;
-	uint32_t version;
-	struct proc_ctx {
-		uint32_t dev_index;	/* 0 = slot free */
-		uint32_t npd, nmr, ncq, nqp, nah;
-	} ctx[PROC_MAX_CTX];
-	/*
-	 * Traffic counters by device and enum rdev_counter, monotonic. A process that executes a WRITE or READ in the
-	 * peer's memory itself (direct placement) counts it for both ends, so a device of the peer may be listed.
-	 */
-	struct proc_dev {
-		uint32_t dev_index;	/* 0 = slot free */
-		uint32_t pad;
-		uint64_t counter[PROC_COUNTERS];
-	} dev[PROC_MAX_DEVS];
-	/* By enum proc_wire; all 0 if the process does not use UDP. */
-	uint64_t wire[PROC_WIRES];
-	struct proc_link {
-		uint32_t kind;		/* 0 = free, 1 loop, 2 shm, 3 udp */
-		uint32_t peer_proc;	/* number of the process given by rused */
-		uint32_t flags;		/* 1: dead; 2: copies by process_vm_readv(); 4: link_ops.direct() is possible */
-		uint32_t pad;
-		uint8_t gid[16];	/* udp: address of the peer; all 0: the link of the UD QPs, to any peer */
-		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
-	} link[PROC_MAX_LINKS];
-	/* Traffic sent on fabric paths. packets is written last: rused counts a path when packets has changed. */
-	struct proc_path {
-		uint32_t id, pad;	/* id: index into host_page.path_ok, + 1; 0: free */
-		uint64_t packets, words;	/* words of 4 bytes, like PortXmitData */
-	} path[PROC_MAX_PATHS];
-	struct fault_count fault[FAULT_MAX_RULES];	/* one for each rule in host_page.fault */
-};
 
 #endif

@@ -23,10 +23,10 @@ enum res_kind {
 };
 
 struct res_rec {
-	uint32_t seq;		/* odd during a write; a copy is valid if it stayed even */
+	struct seqlock lock;
 	uint8_t kind;		/* enum res_kind */
 	uint8_t type;		/* QP: enum ib_qp_type; SRQ: enum ib_srq_type; MR: enum mr_memory, for `ruse status` */
-	uint8_t state;		/* QP: enum ib_qp_state; written without seq, at any time */
+	uint8_t state;		/* QP: enum ib_qp_state; also written without the lock, at any time */
 	uint8_t port;		/* QP: 0 before INIT */
 	uint32_t dev_index;
 	uint32_t ctx, pd;	/* indices of their records; UINT32_MAX: none */
@@ -53,10 +53,10 @@ struct res_rec {
 };
 _Static_assert(sizeof(struct res_rec) == 64, "a record is a cache line");
 
-/*
- * Overwrites a record of the process's own table. Only one thread may write at a time. A reader that checks seq gets the old
- * or the new record, never a mixture.
- */
-void res_rec_write(struct res_rec *to, const struct res_rec *rec);
+/* Overwrites a record of the process's own table. Only one thread may write at a time. */
+static inline void res_rec_write(struct res_rec *to, const struct res_rec *rec)
+{
+	seqlock_write(&to->lock, &to->lock + 1, &rec->lock + 1, sizeof(*to) - sizeof(to->lock));
+}
 
 #endif

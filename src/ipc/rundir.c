@@ -59,28 +59,64 @@ static int make_dir(const char *path)
 {
 	long rc = sys_call(SYS_mkdirat, AT_FDCWD, path, 0700);
 
+	if (!rc)	/* whatever the program's umask is */
+		sys_call(SYS_fchmodat, AT_FDCWD, path, 0700);
 	return rc && rc != -EEXIST ? (int)rc : check_dir(path);
 }
 
-static int explicit_dir(const char *env, char *path, size_t size)
+bool ipc_rundir_is_own(const char *path)
 {
-	size_t used = 0;
+	const char *slash = strrchr(path, '/');
 
-	if (env[0] != '/') {	/* rused runs in /, so the path must be absolute */
-		long n = sys_call(SYS_getcwd, path, size);
+	return !strncmp(slash ? slash + 1 : path, IPC_OWN_PREFIX, strlen(IPC_OWN_PREFIX));
+}
 
-		if (n < 0)
-			return n == -ERANGE ? -ENAMETOOLONG : (int)n;
-		used = (size_t)n;
-		path[used - 1] = '/';
+/*
+ * Makes a path absolute, as rused runs in /. The working directory is that of the first use of this value in the process:
+ * after chdir() the run directory is still the same. path has IPC_RUNDIR_MAX bytes. 0 or -errno.
+ */
+static int absolute_dir(const char *env, char *path, size_t size)
+{
+	static char first[IPC_RUNDIR_MAX], found[IPC_RUNDIR_MAX];
+	char cwd[IPC_RUNDIR_MAX];
+	size_t used;
+	long n;
+
+	if (!strcmp(env, first) && strlen(found) < size) {
+		strcpy(path, found);
+		return 0;
 	}
+	n = sys_call(SYS_getcwd, cwd, min(size, sizeof(cwd)));
+	if (n < 0)
+		return n == -ERANGE ? -ENAMETOOLONG : (int)n;
+	used = (size_t)n;
+	cwd[used - 1] = '/';
 	if (used + strlen(env) + 1 > size)
 		return -ENAMETOOLONG;
+	memcpy(path, cwd, used);
 	strcpy(path + used, env);
+	strcpy(first, env);
+	strcpy(found, path);
+	return 0;
+}
+
+static int explicit_dir(const char *env, bool make, char *path, size_t size)
+{
+	size_t used;
+	int rc = 0;
+
+	snprintf(path, size, "%s", env);	/* for messages, cut to fit */
+	if (env[0] != '/')
+		rc = absolute_dir(env, path, size);
+	else if (strlen(env) >= size)
+		rc = -ENAMETOOLONG;
+	if (rc)
+		return rc;
 	used = strlen(path);
 	while (used > 1 && path[used - 1] == '/')
 		path[--used] = '\0';
-	return make_dir(path);
+	/* `ruse run --own` has removed it: a program that outlives the command must not start a new rused. */
+	return make && !ipc_rundir_is_own(path) ? make_dir(path) : check_dir(path);
 }
 
 /* The effective user id, translated to the parent user namespace. In the initial user namespace it is unchanged. */
@@ -137,10 +173,11 @@ static int find_random(char *path, size_t size, const char *prefix)
 	long n;
 	int fd;
 
-	*path = '\0';
+	strcpy(path, "/tmp");
 	fd = sys_openat(AT_FDCWD, "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
+	*path = '\0';
 	while ((n = sys_call(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
 		for (long at = 0; at < n;) {
 			const struct entry *e = (const void *)(buf + at);
@@ -150,8 +187,8 @@ static int find_random(char *path, size_t size, const char *prefix)
 		}
 	sys_close(fd);
 	if (n < 0)
-		return (int)n;
-	return *path ? 0 : -ENOENT;
+		strcpy(path, "/tmp");
+	return n < 0 ? (int)n : *path ? 0 : -ENOENT;
 }
 
 static int random_dir(char *path, size_t size, unsigned int uid)
@@ -193,8 +230,9 @@ static int user_dir(char *path, size_t size)
 	return make_dir(path) ? random_dir(path, size, uid) : 0;
 }
 
-int ipc_rundir(char *path, size_t size)
+static int rundir_find(bool make, char *path, size_t size)
 {
+	static const char netns[] = "/proc/self/ns/net";
 	const char *env = secure_getenv("RUSE_DIR");
 	struct stat ns;
 	size_t n;
@@ -202,8 +240,9 @@ int ipc_rundir(char *path, size_t size)
 
 	size = min(size, (size_t)IPC_RUNDIR_MAX);
 	if (env && *env)
-		return explicit_dir(env, path, size);
-	rc = (int)sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &ns, 0);
+		return explicit_dir(env, make, path, size);
+	strcpy(path, netns);
+	rc = (int)sys_call(SYS_newfstatat, AT_FDCWD, netns, &ns, 0);
 	if (!rc)
 		rc = user_dir(path, size);
 	if (rc)
@@ -213,4 +252,14 @@ int ipc_rundir(char *path, size_t size)
 		return -ENAMETOOLONG;
 	snprintf(path + n, size - n, "/%llu", (unsigned long long)ns.st_ino);
 	return make_dir(path);
+}
+
+int ipc_rundir(char *path, size_t size)
+{
+	return rundir_find(true, path, size);
+}
+
+int ipc_rundir_there(char *path, size_t size)
+{
+	return rundir_find(false, path, size);
 }

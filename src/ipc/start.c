@@ -14,6 +14,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,6 +31,9 @@
 /* Pause between two starts. The first rused exits if it finds another one running; if that one exits too, start again. */
 #define RESTART_NS (500 * NS_MS)
 #define NSIG_WORDS_BYTES 8
+#define IPC_RUNDIR_LONG " (its path may have up to 95 characters)"
+
+_Static_assert(IPC_RUNDIR_MAX == 96, "the number in IPC_RUNDIR_LONG");
 
 struct start {
 	const char *path;
@@ -208,24 +213,18 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f)
 {
 	ns_t slept = 0, started = 0, nap = NS_MS, next_start = 0;
-	bool late = false;
 	int pipe = -1, rc;
 
 	*f = (struct ipc_failure){ 0 };
 	c->fd = -1;
 	do {
 		/* Repeat this in each iteration: the directory may have been removed meanwhile. */
-		rc = start_failed(f, "run directory", ipc_rundir(rundir, size));
+		rc = start_failed(f, IPC_STEP_RUNDIR, ipc_rundir(rundir, size));
 		if (rc)
 			goto out;
 		rc = start_failed(f, "connect", ipc_connect(c, rundir));
 		if (!rc)
 			rc = start_failed(f, "HELLO", hello(c, arg));
-		/* After the first timeout try once more: rused may have waited for a CPU. */
-		if (rc == -ETIMEDOUT && !late) {
-			late = true;
-			continue;
-		}
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
 			goto out;
 		if (start_pending(&pipe, f) && started < STARTING_NS) {
@@ -251,4 +250,24 @@ out:
 	if (pipe >= 0)
 		sys_close(pipe);
 	return rc;
+}
+
+void ipc_failure_text(const struct ipc_failure *f, int err, char *text, size_t size)
+{
+	static const char prefix[] = "rused: error: ";
+	const char *step = f->step ?: "request", *said = f->said, *dir = secure_getenv("RUSE_DIR");
+	const char *why = strerrordesc_np(f->step ? -f->err : -err);
+
+	if (!strncmp(said, prefix, sizeof(prefix) - 1))
+		said += sizeof(prefix) - 1;
+	if (*said)
+		snprintf(text, size, "%s", said);
+	else if (!strcmp(step, IPC_STEP_RUNDIR))
+		snprintf(text, size, "run directory%s%.200s: %s%s", dir ? " " : "", dir ?: "", why,
+			 f->err == -ENAMETOOLONG ? IPC_RUNDIR_LONG :
+			 f->err == -ENOENT && dir ? " (only its last component is created)" : "");
+	else if (err == -ETIMEDOUT)
+		snprintf(text, size, "it was started and does not answer (%s: %s)", step, why);
+	else
+		snprintf(text, size, "%s: %s", step, why);
 }

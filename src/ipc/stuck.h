@@ -13,7 +13,7 @@
 #define STUCK_MAX 128u
 
 struct stuck_table {
-	uint32_t seq;		/* odd during a write; a copy is valid if it stayed even */
+	struct seqlock lock;
 	uint32_t answered;	/* host_page.stuck_asked of the question that this answers */
 	uint32_t n;		/* number of records, at most STUCK_MAX; further waits are left out, idle ones first */
 	uint32_t pad[13];
@@ -21,7 +21,7 @@ struct stuck_table {
 		struct why why;		/* what is waited for */
 		uint64_t wr_id;		/* of the oldest work request that has not completed */
 		uint64_t since;		/* host clock: first answer with the same record; the values of why may differ */
-		uint32_t dev, qpn, peer_qpn;
+		uint32_t dev, qpn, peer_qpn;	/* STUCK_ACK: qpn is the thread, dev 0 */
 		uint32_t mark;		/* changes when the QP makes progress */
 		uint32_t part;		/* enum stuck_part */
 		uint32_t flags;		/* STUCK_HAS_WR, STUCK_IDLE */
@@ -31,6 +31,6 @@ struct stuck_table {
 #define STUCK_HAS_WR 1u	/* wr_id is set */
 #define STUCK_IDLE 2u	/* also true of a program that has nothing to do */
 
-enum stuck_part { STUCK_SEND, STUCK_RECV, STUCK_CQ, STUCK_PARTS };
+enum stuck_part { STUCK_SEND, STUCK_RECV, STUCK_CQ, STUCK_ACK, STUCK_TRAFFIC, STUCK_PARTS };
 
 #endif

@@ -13,9 +13,12 @@
 
 #include "base/sys.h"
 #include "ipc/channel.h"
-#include "queue/barrier.h"
+#include "ipc/messages.h"
+#include "shared/barrier.h"
 
-#define POSTED 5	/* bytes of a message without an answer */
+#define POSTED 500	/* bytes of a message without an answer */
+/* Such messages that fill the queue. */
+#define FULL (CHAN_QUEUE / ALIGN_UP(4 + (uint32_t)sizeof(struct ipc_hdr) + POSTED, 8u))
 
 static struct ipc_channel *ch;		/* rused's mapping */
 static int memfd, pair[2];
@@ -60,12 +63,12 @@ static void test_steps(void **state)
 	int rc;
 
 	/* rused does not watch the channel: the request must use the socket, and so must its answer. */
-	assert_false(ipc_channel_post(ch, &q, "abc", 3));
+	assert_false(ipc_channel_ask(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
 	assert_false(ipc_channel_put(ch, &a, "answer", 6));
 	/* The answer is written once. */
 	ipc_channel_watch(ch, true);
-	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_true(ipc_channel_ask(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_true(ipc_channel_put(ch, &a, "answer", 6));
 	assert_false(ipc_channel_put(ch, &a, "again", 5));
@@ -75,8 +78,8 @@ static void test_steps(void **state)
 	assert_int_equal(len, 6);
 	assert_memory_equal(body, "answer", 6);
 	assert_memory_equal(&got, &a, sizeof(a));
-	assert_true(ipc_channel_post(ch, &q, "abc", 3));
-	assert_true(ipc_channel_posted(ch));
+	assert_true(ipc_channel_ask(ch, &q, "abc", 3));
+	assert_true(ipc_channel_asked(ch));
 	assert_false(ipc_channel_put(ch, &a, "early", 5));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_int_equal(len, 3);
@@ -86,7 +89,7 @@ static void test_steps(void **state)
 	assert_true(ipc_channel_answer(ch, tick, ticks, &got, NULL, &len, &rc, &posted));
 	assert_int_equal(len, 0);
 	/* An answer that is longer than the caller's buffer. */
-	assert_true(ipc_channel_post(ch, &q, NULL, 0));
+	assert_true(ipc_channel_ask(ch, &q, NULL, 0));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_true(ipc_channel_put(ch, &a, body, 10));
 	len = 9;
@@ -107,23 +110,23 @@ static void test_give_up(void **state)
 	int rc;
 
 	ipc_channel_watch(ch, true);
-	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_true(ipc_channel_ask(ch, &q, "abc", 3));
 	assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
 	assert_true(posted);
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
-	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_true(ipc_channel_ask(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
 	assert_false(posted);
 	assert_false(ipc_channel_put(ch, &a, "late", 4));
 	/* ipc_channel_sent() ends the polling at once. */
-	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_true(ipc_channel_ask(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	ipc_channel_sent(ch);
 	assert_false(ipc_channel_answer(ch, tick, NS_NEVER, &got, body, &len, &rc, &posted));
 	assert_false(posted);
 	/* A message that is too long uses the socket. */
-	assert_false(ipc_channel_post(ch, &q, body, CHAN_BODY + 1));
+	assert_false(ipc_channel_ask(ch, &q, body, CHAN_BODY + 1));
 	assert_false(ipc_channel_put(ch, &a, body, CHAN_BODY + 1));
 }
 
@@ -135,16 +138,15 @@ static void test_poll(void **state)
 {
 	struct ipc_conn c = { .fd = pair[0], .chan = ch };
 	struct ipc_hdr a = header(IPC_F_REPLY, 0);
+	struct ipc_msg m = { .type = IPC_FAULT, .req = "x", .len = 1 };
 	ns_t began = ticks;
-	size_t size = 0;
 
 	for (int i = 0; i < 4; i++) {
 		ipc_channel_watch(ch, i & 1);
 		c.clock = i & 2 ? tick : NULL;
 		a.seq++;
 		assert_int_equal(ipc_send(pair[1], &a, NULL, 0, NULL, 0), 0);
-		assert_int_equal(ipc_trip(&c, IPC_FAULT, "x", 1, NULL, 0, NULL, &size, NULL, NULL),
-				 0);
+		assert_int_equal(ipc_call(&c, &m), 0);
 		if (i < 3)
 			assert_int_equal(ticks, began);
 	}
@@ -163,7 +165,7 @@ static void test_hostile(void **state)
 	int rc;
 
 	ch->request.len = CHAN_BODY + 1;
-	ch->state = CHAN_POSTED;
+	ch->state = CHAN_ASKED;
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EPROTO);
 	ch->answer.len = UINT32_MAX;
 	ch->state = CHAN_ANSWERED;
@@ -182,48 +184,53 @@ static void test_hostile(void **state)
 }
 
 /*
- * The queue keeps the order, refuses more than CHAN_QUEUE messages, and asks for a wake-up if rused
- * sleeps or is late.
+ * The queue keeps the order, ends when it is full, and asks for a wake-up if rused sleeps or is late.
  */
 static void test_queue(void **state)
 {
+	struct shared_ring_end in = ipc_channel_queue(ch), out = in;
 	struct ipc_hdr q = header(0, 1), got;
 	char body[CHAN_QUEUE_BODY + 1] = { 0 };
-	uint32_t tail = 0, n, i;
+	uint32_t n, i, late, len;
 	bool wake;
-	size_t len;
 
-	assert_false(ipc_channel_queued(ch, tail));
-	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EAGAIN);
+	assert_false(ipc_channel_queued(&out));
+	assert_int_equal(shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len), -EAGAIN);
 	for (int round = 0; round < 3; round++) {
 		ipc_channel_watch(ch, round == 2);
-		for (n = 0; ipc_channel_push(ch, &q, &n, sizeof(n), &wake); n++)
-			assert_int_equal(wake, (!n && round < 2) || n % CHAN_QUEUE_LATE == 7);
-		assert_int_equal(n, CHAN_QUEUE);
-		assert_true(ipc_channel_queued(ch, tail));
-		ipc_channel_heard(ch);
-		for (i = 0; ipc_channel_pop(ch, &tail, &got, body, &len) == 0; i++) {
+		for (n = late = 0; ipc_channel_push(ch, &in, &q, &n, sizeof(n), &wake); n++) {
+			if (!n)
+				assert_int_equal(wake, round < 2);
+			late += n && wake;
+		}
+		assert_in_range(n, 200, CHAN_QUEUE / sizeof(q));
+		assert_in_range(late, CHAN_QUEUE / CHAN_QUEUE_LATE - 1,
+				CHAN_QUEUE / CHAN_QUEUE_LATE);
+		assert_true(ipc_channel_queued(&out));
+		for (i = 0; shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len) == 0; i++) {
 			assert_int_equal(len, sizeof(n));
 			assert_memory_equal(body, &i, sizeof(i));
 			assert_memory_equal(&got, &q, sizeof(q));
 		}
-		assert_int_equal(i, CHAN_QUEUE);
+		assert_int_equal(i, n);
 	}
-	assert_false(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY + 1, &wake));
-	assert_true(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY, &wake));
-	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
+	assert_false(ipc_channel_push(ch, &in, &q, body, CHAN_QUEUE_BODY + 1, &wake));
+	assert_true(ipc_channel_push(ch, &in, &q, body, CHAN_QUEUE_BODY, &wake));
+	assert_int_equal(shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len), 0);
 	assert_int_equal(len, CHAN_QUEUE_BODY);
-	/* The process writes invalid values: head more than CHAN_QUEUE ahead of tail, then a length over CHAN_QUEUE_BODY. */
-	ch->head = tail + CHAN_QUEUE + 1;
-	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
-	ch->head = tail + 1;
-	ch->queue[tail % CHAN_QUEUE].len = CHAN_QUEUE_BODY + 1;
-	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
-	/* rused ignores what the process writes to tail. */
-	ch->queue[tail % CHAN_QUEUE].len = 1;
-	ch->tail = tail + 77;
-	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
-	assert_int_equal(ch->tail, tail);
+	/* The process writes invalid values: a position more than the queue ahead, then a length over CHAN_QUEUE_BODY. */
+	ch->queue.prod = out.at + CHAN_QUEUE + 8;
+	assert_int_equal(shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len), -EPROTO);
+	n = sizeof(q) + CHAN_QUEUE_BODY + 1;
+	ch->queue.prod = out.at + CHAN_QUEUE;
+	memcpy(ch->data + out.at % CHAN_QUEUE, &n, sizeof(n));
+	assert_int_equal(shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len), -EPROTO);
+	/* rused ignores what the process writes to its own position. */
+	n = sizeof(q) + 1;
+	memcpy(ch->data + out.at % CHAN_QUEUE, &n, sizeof(n));
+	ch->queue.cons = out.at + 77;
+	assert_int_equal(shared_ring_get(&out, &got, body, CHAN_QUEUE_BODY, &len), 0);
+	assert_int_equal(ch->queue.cons, out.at);
 }
 
 /*
@@ -232,7 +239,8 @@ static void test_queue(void **state)
  */
 struct server {
 	struct prng rnd;
-	uint32_t expected, here, there, tail;
+	uint32_t expected, here, there;
+	struct shared_ring_end queue;
 	bool dies;		/* the server exits at a random time, possibly with requests pending */
 	uint32_t full;		/* times that the process has found the queue full */
 	bool opened, stop;
@@ -243,7 +251,7 @@ static void reply(struct server *s, const struct ipc_hdr *q, const char *body, s
 	struct ipc_hdr a = *q;
 	uint32_t n;
 
-	assert_int_equal(ipc_check(q, len, false), 0);
+	assert_int_equal(ipc_check(q, len, 0, false), 0);
 	assert_in_range(len, sizeof(n), IPC_MAX);
 	memcpy(&n, body, sizeof(n));
 	assert_int_equal(n, s->expected++);
@@ -273,10 +281,9 @@ static void drain(struct server *s)
 {
 	char body[CHAN_QUEUE_BODY];
 	struct ipc_hdr h;
-	size_t len;
+	uint32_t len;
 
-	ipc_channel_heard(ch);
-	while (ipc_channel_pop(ch, &s->tail, &h, body, &len) == 0)
+	while (shared_ring_get(&s->queue, &h, body, sizeof(body), &len) == 0)
 		count(s, body, len);
 }
 
@@ -337,7 +344,7 @@ static void *serve(void *arg)
 		if (s->dies && s->expected > 40 && prng_below(&s->rnd, 4) == 0)
 			break;
 		drain(s);
-		if (!ipc_channel_posted(ch))
+		if (!ipc_channel_asked(ch))
 			serve_one(s, 0);
 	}
 	shutdown(pair[1], SHUT_RDWR);
@@ -348,17 +355,17 @@ static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
 {
 	static char q[IPC_MAX], a[IPC_MAX];
 	size_t len = prng_below(rnd, 20) ? prng_below(rnd, 300) : prng_below(rnd, 9000);
-	size_t rsize = sizeof(a);
+	struct ipc_msg m = { .type = IPC_FAULT, .req = q, .reply = a, .room = sizeof(a) };
 	int rc;
 
 	len += sizeof(n);
+	m.len = len;
 	memset(q, (int)n, len);
 	memcpy(q, &n, sizeof(n));
-	rc = ipc_trip(c, IPC_FAULT, q, len, NULL, 0, a, &rsize, NULL, NULL);
+	rc = ipc_call(c, &m);
 	if (rc)
 		return rc;
-	assert_int_equal(c->answer, 0);
-	assert_int_equal(rsize, len);
+	assert_int_equal(m.rlen, len);
 	assert_memory_equal(a, q, len);
 	return 0;
 }
@@ -366,7 +373,7 @@ static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
 /* Posts a random count of messages with the next numbers, sometimes more than the queue has room for. */
 static int post_some(struct ipc_conn *c, struct prng *rnd, uint32_t *n, uint32_t most)
 {
-	uint32_t some = prng_below(rnd, 50) ? prng_below(rnd, 4) : prng_below(rnd, 2 * CHAN_QUEUE);
+	uint32_t some = prng_below(rnd, 50) ? prng_below(rnd, 4) : prng_below(rnd, 2 * FULL);
 	char q[POSTED] = { 0 };
 	int rc = 0;
 
@@ -381,7 +388,7 @@ static int post_some(struct ipc_conn *c, struct prng *rnd, uint32_t *n, uint32_t
 static void calls(uint32_t count, bool dies)
 {
 	struct ipc_conn c = { .fd = dup(pair[0]) };
-	struct server s = { .dies = dies };
+	struct server s = { .dies = dies, .queue = ipc_channel_queue(ch) };
 	struct prng rnd;
 	pthread_t t;
 	uint32_t n;
@@ -439,22 +446,22 @@ static void *serve_full(void *arg)
 /* A process that finds the queue full waits until rused has taken all queued messages, and then queues. */
 static void test_full(void **state)
 {
-	struct ipc_conn c = { .fd = pair[0], .chan = ch };
-	struct server s = { .opened = true };
+	struct ipc_conn c = { .fd = pair[0], .chan = ch, .queue = ipc_channel_queue(ch) };
+	struct server s = { .opened = true, .queue = ipc_channel_queue(ch) };
 	char q[POSTED] = { 0 };
 	pthread_t t;
 
 	assert_int_equal(pthread_create(&t, NULL, serve_full, &s), 0);
-	for (uint32_t n = 0; n <= CHAN_QUEUE; n++) {
+	for (uint32_t n = 0; n <= FULL; n++) {
 		memcpy(q, &n, sizeof(n));
 		assert_int_equal(ipc_post(&c, IPC_UCMA_POST, q, sizeof(q)), 0);
 	}
 	pthread_join(t, NULL);
 	assert_int_equal(s.full, 1);
-	assert_int_equal(s.expected, CHAN_QUEUE);
+	assert_int_equal(s.expected, FULL);
 	assert_false(c.unanswered);
 	drain(&s);
-	assert_int_equal(s.expected, CHAN_QUEUE + 1);
+	assert_int_equal(s.expected, FULL + 1);
 }
 
 static void test_death(void **state)
@@ -470,7 +477,7 @@ static void test_death(void **state)
 static void test_fork(void **state)
 {
 	struct ipc_conn c = { .fd = dup(pair[0]) };
-	struct server s = { .expected = 0 };
+	struct server s = { .queue = ipc_channel_queue(ch) };
 	unsigned char resident;
 	struct prng rnd;
 	pthread_t t;

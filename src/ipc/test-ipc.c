@@ -24,6 +24,7 @@
 
 #include "base/sys.h"
 #include "ipc/attach.h"
+#include "ipc/messages.h"
 
 static int pair[2];
 
@@ -48,51 +49,78 @@ static void test_check_requests(void **state)
 {
 	struct ipc_hdr h = request(IPC_HELLO);
 
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello), false), 0);
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello) - 1, false), -EPROTO);
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello) + 1, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello), 0, false), 0);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello) - 1, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello) + 1, 0, false), -EPROTO);
 	h.flags = IPC_F_REPLY;
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello), false), -EPROTO);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_hello), 0, false), -EPROTO);
 	h = request(IPC_NTYPES);
-	assert_int_equal(ipc_check(&h, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), -EPROTO);
 	h = request(0);
-	assert_int_equal(ipc_check(&h, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), -EPROTO);
 	h = request(IPC_STATUS);
-	assert_int_equal(ipc_check(&h, 0, false), 0);
+	assert_int_equal(ipc_check(&h, 0, 0, false), 0);
 	h.reserved = 1;
-	assert_int_equal(ipc_check(&h, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), -EPROTO);
 	h = request(IPC_STATUS);
 	h.version++;
-	assert_int_equal(ipc_check(&h, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), -EPROTO);
 	h = request(IPC_STATUS);
 	h.error = -1;
-	assert_int_equal(ipc_check(&h, 0, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), -EPROTO);
 	h = request(IPC_SHUTDOWN);
-	assert_int_equal(ipc_check(&h, 0, false), 0);
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_shutdown), false), 0);
-	assert_int_equal(ipc_check(&h, 1, false), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, false), 0);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_shutdown), 0, false), 0);
+	assert_int_equal(ipc_check(&h, 1, 0, false), -EPROTO);
+}
+
+/* Each row of messages.def: one byte or one descriptor more or less than it says. */
+static void test_check_rows(void **state)
+{
+	for (uint16_t type = IPC_HELLO; type < IPC_NTYPES; type++) {
+		const struct ipc_row *r = &ipc_rows[type];
+		struct ipc_hdr q = request(type), a = request(type);
+		bool answers = r->answer.form != IPC_POSTED && r->answer.form != IPC_NO_ANSWER;
+		uint32_t n = r->request.size, k = r->answer.size;
+
+		a.flags = IPC_F_REPLY;
+		assert_int_equal(ipc_check(&q, n, r->takes, false), 0);
+		assert_int_equal(ipc_check(&q, n, r->takes + 1, false), -EPROTO);
+		assert_int_equal(ipc_check(&q, n + 1, 0, false),
+				 r->request.form == IPC_HEAD ? 0 : -EPROTO);
+		if (n)
+			assert_int_equal(ipc_check(&q, n - 1, 0, false), -EPROTO);
+		assert_int_equal(ipc_check(&q, IPC_MAX, 0, false), -EPROTO);
+		assert_int_equal(ipc_check(&a, k, r->gives, true), answers ? 0 : -EPROTO);
+		assert_int_equal(ipc_check(&a, k, r->gives + 1, true), -EPROTO);
+		if (k)
+			assert_int_equal(ipc_check(&a, k - 1, 0, true), -EPROTO);
+		a.flags |= IPC_F_MORE;
+		assert_int_equal(ipc_check(&a, k, 0, true),
+				 r->answer.form == IPC_TEXT ? 0 : -EPROTO);
+	}
 }
 
 static void test_check_replies(void **state)
 {
 	struct ipc_hdr h = request(IPC_LEASE);
 
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), true), -EPROTO);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), 0, true), -EPROTO);
 	h.flags = IPC_F_REPLY;
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), true), 0);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), 0, true), 0);
 	h.error = -ENOSPC;
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), true), -EPROTO);
-	assert_int_equal(ipc_check(&h, 0, true), 0);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), 0, true), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, true), 0);
 	h.error = ENOSPC;
-	assert_int_equal(ipc_check(&h, 0, true), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, true), -EPROTO);
 	h.error = -4096;
-	assert_int_equal(ipc_check(&h, 0, true), -EPROTO);
+	assert_int_equal(ipc_check(&h, 0, 0, true), -EPROTO);
 	h.error = 0;
 	h.flags |= IPC_F_MORE;
-	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), true), -EPROTO);
+	assert_int_equal(ipc_check(&h, sizeof(struct ipc_lease), 0, true), -EPROTO);
 	h.type = IPC_STATUS;
-	assert_int_equal(ipc_check(&h, 1234, true), 0);
-	assert_int_equal(ipc_check(&h, IPC_MAX, true), -EPROTO);
+	assert_int_equal(ipc_check(&h, 1234, 0, true), 0);
+	assert_int_equal(ipc_check(&h, IPC_MAX, 0, true), -EPROTO);
 }
 
 static int count_fds(void)
@@ -179,18 +207,25 @@ static void *play(void *arg)
 	return NULL;
 }
 
-static int call(struct script *s, enum ipc_type type, void *reply, size_t *rsize, bool *closed)
+static int call(struct script *s, enum ipc_type type, void *reply, size_t *rsize, bool *failed)
 {
 	struct ipc_conn c = { .fd = dup(pair[0]) };
 	struct ipc_lease l = { 0 };
+	struct ipc_msg m = { .type = type, .req = &l, .len = type == IPC_LEASE ? sizeof(l) : 0,
+			     .reply = reply, .room = *rsize };
 	pthread_t t;
 	int rc;
 
 	assert_int_equal(pthread_create(&t, NULL, play, s), 0);
-	rc = ipc_call(&c, type, &l, type == IPC_LEASE ? sizeof(l) : 0, NULL, 0, reply, rsize, NULL,
-		      NULL);
+	rc = ipc_call(&c, &m);
 	pthread_join(t, NULL);
-	*closed = c.fd < 0;
+	*rsize = m.rlen;
+	*failed = c.failed;
+	/* Nothing more is sent. */
+	if (c.failed) {
+		assert_int_equal(ipc_call(&c, &m), -ENOTCONN);
+		assert_int_equal(ipc_post(&c, IPC_WAKE, NULL, 0), -ENOTCONN);
+	}
 	ipc_close(&c);
 	return rc;
 }
@@ -209,24 +244,25 @@ static void test_call(void **state)
 	struct ipc_lease l = { 0 };
 	size_t n = sizeof(l);
 	char text[8];
-	bool closed;
+	bool failed;
 
-	assert_int_equal(call(&ok, IPC_LEASE, &l, &n, &closed), 0);
+	assert_int_equal(call(&ok, IPC_LEASE, &l, &n, &failed), 0);
 	assert_int_equal(n, sizeof(l));
 	assert_int_equal(l.block, 5);
-	assert_false(closed);
-	assert_int_equal(call(&no, IPC_LEASE, &l, &n, &closed), -ENOSPC);
-	assert_false(closed);
+	assert_false(failed);
+	n = sizeof(l);
+	assert_int_equal(call(&no, IPC_LEASE, &l, &n, &failed), -ENOSPC);
+	assert_false(failed);
 	n = sizeof(text);
-	assert_int_equal(call(&parts, IPC_STATUS, text, &n, &closed), 0);
+	assert_int_equal(call(&parts, IPC_STATUS, text, &n, &failed), 0);
 	assert_int_equal(n, 5);
 	assert_memory_equal(text, "abcde", 5);
 	n = sizeof(l);
-	assert_int_equal(call(&other, IPC_LEASE, &l, &n, &closed), -EPROTO);
-	assert_true(closed);
+	assert_int_equal(call(&other, IPC_LEASE, &l, &n, &failed), -EPROTO);
+	assert_true(failed);
 	n = sizeof(l);
-	assert_int_equal(call(&shorter, IPC_LEASE, &l, &n, &closed), -EPROTO);
-	assert_true(closed);
+	assert_int_equal(call(&shorter, IPC_LEASE, &l, &n, &failed), -EPROTO);
+	assert_true(failed);
 }
 
 static void test_call_too_long(void **state)
@@ -235,10 +271,10 @@ static void test_call_too_long(void **state)
 				     { REPLY(IPC_STATUS, IPC_F_REPLY, 0), "def", 3 } } };
 	char text[4];
 	size_t n = sizeof(text);
-	bool closed;
+	bool failed;
 
-	assert_int_equal(call(&parts, IPC_STATUS, text, &n, &closed), -EMSGSIZE);
-	assert_true(closed);
+	assert_int_equal(call(&parts, IPC_STATUS, text, &n, &failed), -EMSGSIZE);
+	assert_true(failed);
 }
 
 static void test_rundir(void **state)
@@ -330,8 +366,7 @@ static void test_connect_absent(void **state)
 	memset(longer, 'a', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(ipc_connect(&c, longer), -ENAMETOOLONG);
-	assert_int_equal(ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL),
-			 -ENOTCONN);
+	assert_int_equal(ipc_call(&c, &(struct ipc_msg){ .type = IPC_STATUS }), -ENOTCONN);
 	rmdir(dir);
 }
 
@@ -339,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_requests),
+		cmocka_unit_test(test_check_rows),
 		cmocka_unit_test(test_check_replies),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),

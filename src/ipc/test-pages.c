@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "ipc/pages.h"
-#include "queue/barrier.h"
 
 static struct host_page page, copy;
 
@@ -41,7 +40,7 @@ static void test_sane(void **state)
 
 static void test_writer_died(void **state)
 {
-	page.seq = 1;
+	seqlock_write_begin(&page.lock);
 	assert_int_equal(host_page_read(&page, &copy), -EPROTO);
 }
 
@@ -52,11 +51,10 @@ static void *write_pages(void *arg)
 	uint32_t i, k;
 
 	for (i = 1; i <= ROUNDS; i++) {
-		WRITE_ONCE(page.seq, READ_ONCE(page.seq) + 1);
-		smp_wmb();
+		seqlock_write_begin(&page.lock);
 		for (k = 0; k < HOST_MAX_DEVS; k++)
 			WRITE_ONCE(page.dev[k].index, i);
-		smp_store_release(&page.seq, READ_ONCE(page.seq) + 1);
+		seqlock_write_end(&page.lock);
 		if (i % 2)
 			usleep(50);	/* two writes in a row, then time for a read */
 	}
@@ -70,7 +68,7 @@ static void test_torn(void **state)
 	int k, reads = 0;
 
 	assert_int_equal(pthread_create(&t, NULL, write_pages, NULL), 0);
-	while (READ_ONCE(page.seq) < 2 * ROUNDS) {
+	while (READ_ONCE(page.lock.word) < 2 * ROUNDS) {
 		if (host_page_read(&page, &copy))
 			continue;
 		for (k = 1; k < HOST_MAX_DEVS; k++)

@@ -40,20 +40,33 @@ static void test_explicit(void **state)
 	setenv("RUSE_DIR", slashes, 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), 0);
 	assert_string_equal(path, want);
+	/* Only asked for: it is not created. */
+	assert_int_equal(rmdir(want), 0);
+	assert_int_equal(ipc_rundir_there(path, sizeof(path)), -ENOENT);
+	assert_int_equal(access(want, F_OK), -1);
 	/* Relative: the same, absolute. */
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	assert_int_equal(chdir(top), 0);
 	setenv("RUSE_DIR", "run", 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), 0);
 	assert_string_equal(path, want);
+	/* Also after chdir(). Another value is that of the present directory. */
+	assert_int_equal(chdir(want), 0);
+	assert_int_equal(ipc_rundir(path, sizeof(path)), 0);
+	assert_string_equal(path, want);
+	setenv("RUSE_DIR", "inner", 1);
+	assert_int_equal(ipc_rundir_there(path, sizeof(path)), -ENOENT);
+	assert_int_equal(strncmp(path, want, strlen(want)), 0);
 	assert_int_equal(chdir(cwd), 0);
 	assert_int_equal(rmdir(want), 0);
 	/* $RUSE_DIR is in a directory that does not exist, or it is no directory. */
 	below(want, sizeof(want), "none/run");
 	setenv("RUSE_DIR", want, 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), -ENOENT);
+	assert_string_equal(path, want);
 	setenv("RUSE_DIR", "/dev/null", 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), -ENOTDIR);
+	assert_string_equal(path, "/dev/null");
 }
 
 static void test_length(void **state)
@@ -72,6 +85,7 @@ static void test_length(void **state)
 	strcat(want, "a");
 	setenv("RUSE_DIR", want, 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), -ENAMETOOLONG);
+	assert_memory_equal(path, want, sizeof(path) - 1);
 	assert_int_equal(access(want, F_OK), -1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <rdma/ib_user_mad.h>
 #include "ipc/umad_shm.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "wire/mad.h"
 
 _Static_assert(sizeof(struct ib_user_mad_hdr) + MAD_LEN == IPC_UMAD_SHOWN, "one whole MAD");

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/sys.h"
 #include "ipc/version.h"
@@ -21,15 +20,10 @@ void ipc_version_refuse(int fd, const struct ipc_hdr *hdr)
 
 void ipc_version_note(struct ipc_conn *c, const struct ipc_hdr *hdr, const char *body, size_t len)
 {
-	struct ucred cr = { 0 };
-	socklen_t cl = sizeof(cr);
 	char *to = c->other_release;
 
 	memset(to, 0, sizeof(c->other_release));
 	c->other_version = hdr->version;
-	c->other_pid = 0;
-	if (!sys_call(SYS_getsockopt, c->fd, SOL_SOCKET, SO_PEERCRED, &cr, &cl))
-		c->other_pid = cr.pid;
 	if (hdr->error != -EPROTONOSUPPORT)
 		return;
 	for (size_t i = 0; i < min(len, sizeof(c->other_release) - 1); i++)
@@ -39,7 +33,7 @@ void ipc_version_note(struct ipc_conn *c, const struct ipc_hdr *hdr, const char 
 void ipc_version_text(const struct ipc_conn *c, const char *what, char *text, size_t size)
 {
 	snprintf(text, size, "%s is of version %s (messages %d), the rused that runs here (pid %d) of version %s "
-		 "(messages %u): they do not work together. `ruse stop --now' ends that rused; the next program starts "
+		 "(messages %u): they do not work together. `ruse stop --now` ends that rused; the next program starts "
 		 "one of its own version", what, ipc_release, IPC_VERSION, c->other_pid,
 		 c->other_release[0] ? c->other_release : "unknown", c->other_version);
 }

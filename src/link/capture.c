@@ -6,12 +6,13 @@
 #include "link/capture.h"
 #include "why/why.h"
 #include "wire/frame.h"
+#include "wire/pkey.h"
 
 struct capture {
 	struct link_ops ops;
-	struct link_host host;
+	struct link_user_ops host;
 	const struct link_ops *under;	/* the ops that this replaced */
-	const struct link_host *above;	/* the host that this replaced */
+	const struct link_user_ops *above;	/* the host that this replaced */
 	const struct capture_cfg *cfg;
 	bool in;
 };
@@ -61,6 +62,9 @@ static void capture_show(struct link *l, const struct seg *whole, const char *no
 		capture_packets(&seg, whole);
 	else
 		seg = *whole;
+	/* No P_Key of a packet: see wire/pkey.h. RoCEv1 is shown as RoCEv2. */
+	if (unlikely(!(seg.pkey & 0x7fff)))
+		seg.pkey = PKEY_DEFAULT;
 	sport = frame_sport(net.flow_label, seg.service == SEG_UD || seg.sqpn ? seg.sqpn : seg.dqpn,
 			    seg.service == SEG_UD ? 0 : seg.dqpn);
 	for (uint32_t i = 0; i < packet_count(&seg); i++) {
@@ -92,7 +96,7 @@ static int capture_send(struct link *l, const struct seg *seg)
 static void capture_input(struct link *l, const struct seg *seg)
 {
 	const struct capture *c = l->tap_arg;
-	const struct link_host *above = c->above;
+	const struct link_user_ops *above = c->above;
 
 	capture_show(l, seg, l->note, c->cfg->clock());
 	above->input(l, seg);
@@ -110,7 +114,7 @@ static const struct link_ops **capture_ops_of(struct link *l)
 	return l->under ? l->under : &l->ops;
 }
 
-static const struct link_host **capture_host_of(struct link *l)
+static const struct link_user_ops **capture_users_of(struct link *l)
 {
 	return l->under_host ? l->under_host : &l->host;
 }
@@ -143,11 +147,11 @@ int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in)
 	c->ops.send = capture_send;
 	c->ops.destroy = capture_destroy;
 	*ops = &c->ops;
-	c->above = *capture_host_of(l);
+	c->above = *capture_users_of(l);
 	if (in) {
 		c->host = *c->above;
 		c->host.input = capture_input;
-		*capture_host_of(l) = &c->host;
+		*capture_users_of(l) = &c->host;
 	}
 	link_hold_direct(l);
 	l->tap_arg = c;
@@ -163,7 +167,7 @@ void capture_unwrap(struct link *l)
 		return;
 	*capture_ops_of(l) = c->under;
 	if (c->in)
-		*capture_host_of(l) = c->above;
+		*capture_users_of(l) = c->above;
 	l->tap = NULL;
 	l->tap_arg = NULL;
 	link_let_direct(l);

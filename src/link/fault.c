@@ -36,6 +36,7 @@ struct packet_facts {
 struct verdict {
 	bool drop, damage, hold;
 	int error;		/* result of send() */
+	uint32_t rule;		/* number of the rule that has set the syndrome */
 	uint8_t syndrome;
 	uint32_t copies, overtake;
 	ns_t due;
@@ -118,6 +119,14 @@ static bool fault_can(const struct faults *f, const struct fault_rule *r, struct
 		return p->side != FAULT_LOCAL || !p->in;
 	case FAULT_DOWN:
 		return true;
+	case FAULT_FAIL:
+	case FAULT_COMPLETE:
+	case FAULT_HOLD:
+	case FAULT_HANG:
+	case FAULT_CM_REJECT:
+	case FAULT_CM_DROP:
+	case FAULT_CM_DELAY:
+	case FAULT_CM_UNREACHABLE:
 	case FAULT_NONE:
 	case FAULT_NACTIONS:
 		return false;
@@ -128,23 +137,6 @@ static bool fault_can(const struct faults *f, const struct fault_rule *r, struct
 	 */
 	fault_ask(f, p);
 	return p->more.expected;
-}
-
-static bool fault_acts(const struct fault_rule *r, struct fault_state *st)
-{
-	if (r->times && st->acted >= r->times)
-		return false;
-	switch ((enum fault_when)r->when) {
-	case FAULT_ALWAYS:
-		return true;
-	case FAULT_CHANCE:
-		return prng_below(&st->prng, FAULT_CERTAIN) < r->n;
-	case FAULT_NTH:
-		return st->matched >= r->n;
-	case FAULT_EVERY:
-		return r->n && !(st->matched % r->n);
-	}
-	return false;
 }
 
 static void fault_later(struct verdict *v, ns_t now, ns_t delay)
@@ -219,14 +211,26 @@ static void fault_do(struct faults *f, uint32_t i, const struct packet_facts *p,
 	case FAULT_RNR:
 		v->note = "fault: answered by RNR NAK";
 		v->syndrome = AETH_RNR_NAK;
+		v->rule = r->id;
 		break;
 	case FAULT_ERROR:
 		v->note = "fault: answered by NAK";
 		if (r->error == FAULT_LOC_PROT || r->error == FAULT_LOC_QP_OP)
-			v->error = r->error == FAULT_LOC_PROT ? -EFAULT : -EIO;
+			v->error = r->error == FAULT_LOC_PROT ?
+					   LINK_FAILS(FAULT_WC_LOC_PROT, r->id) :
+					   LINK_FAILS(FAULT_WC_LOC_QP_OP, r->id);
 		else
 			v->syndrome = (uint8_t)r->error;
+		v->rule = r->id;
 		break;
+	case FAULT_FAIL:
+	case FAULT_COMPLETE:
+	case FAULT_HOLD:
+	case FAULT_HANG:
+	case FAULT_CM_REJECT:
+	case FAULT_CM_DROP:
+	case FAULT_CM_DELAY:
+	case FAULT_CM_UNREACHABLE:
 	case FAULT_NONE:
 	case FAULT_NACTIONS:
 		break;
@@ -255,7 +259,7 @@ static struct verdict fault_judge_at(struct faults *f, struct link *l, const str
 		if (!fault_fits(f, r, &p) || !fault_can(f, r, &p))
 			continue;
 		st->matched++;
-		if (!fault_acts(r, st))
+		if (!faults_acts(r, st))
 			continue;
 		st->acted++;
 		fault_do(f, i, &p, &v);
@@ -268,19 +272,11 @@ static struct verdict fault_judge(struct link *l, const struct seg *seg, bool in
 	return fault_judge_at(fault_of(l)->f, l, seg, fault_of(l)->side, in);
 }
 
-static void fault_show_counts(struct faults *f)
-{
-	for (uint32_t i = 0; i < f->nrules; i++) {
-		f->count[i].matched = f->state[i].matched;
-		f->count[i].acted = f->state[i].acted;
-	}
-}
-
 uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in)
 {
 	struct verdict v = fault_judge_at(f, NULL, seg, side, in);
 
-	fault_show_counts(f);
+	faults_show(f, in ? seg->dqpn : seg->sqpn, in ? seg->sqpn : seg->dqpn);
 	return v.drop || v.damage || v.error ? 0 : v.copies + 1;
 }
 
@@ -291,6 +287,14 @@ static int fault_hold_seg(struct link *l, const struct seg *seg, bool in, const 
 
 	for (uint32_t i = 0; i <= v->copies && !ret; i++)
 		ret = fault_hold(l, seg, in, v->due, i ? 0 : v->overtake, v->note);
+	return ret;
+}
+
+int fault_pass_send(struct link *l, const struct seg *seg)
+{
+	int ret = fault_of(l)->under->send(l, seg);
+
+	l->note = NULL;
 	return ret;
 }
 
@@ -310,8 +314,7 @@ static int fault_send_judged(struct link *l, const struct seg *seg, const struct
 	if (v->hold)
 		return fault_hold_seg(l, &spoilt, false, v);
 	l->note = v->note;
-	ret = under->send(l, &spoilt);
-	l->note = NULL;
+	ret = fault_pass_send(l, &spoilt);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < v->copies; i++) {
@@ -408,13 +411,21 @@ static int fault_send(struct link *l, const struct seg *seg)
 	struct faults *f = ft->f;
 	struct fault_state before[FAULT_MAX_RULES];
 	struct verdict v;
+	bool sent = false;
 	int ret;
 
 	/* A segment to QP 0 hands a received packet to another process (engine/wire.c): no rule applies. */
 	if (!seg->dqpn)
 		return ft->under->send(l, seg);
+	if (unlikely(faults_hang(f, seg->sqpn)))
+		return -EAGAIN;
+	if (unlikely(f->actions >> FAULT_HANG & 1))
+		fault_wr_peer(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));
-	if (seg->npkts > 1 && seg->type != SEG_READ_REQ) {
+	ret = f->actions >> FAULT_COMPLETE & 1 ? fault_wr_send(l, seg, &sent) : 0;
+	if (unlikely(ret || sent)) {
+		/* It has failed, or was sent. */
+	} else if (seg->npkts > 1 && seg->type != SEG_READ_REQ) {
 		ret = fault_send_train(l, seg);
 	} else {
 		v = fault_judge(l, seg, false);
@@ -422,18 +433,23 @@ static int fault_send(struct link *l, const struct seg *seg)
 	}
 	if (ret == -EAGAIN)
 		memcpy(f->state, before, f->nrules * sizeof(before[0]));
-	fault_show_counts(f);
+	faults_show(f, seg->sqpn, seg->dqpn);
 	return ret;
 }
 
 /* The caller holds a reference to the link, because above->input() may drop all others. */
 static void fault_input_packet(struct link *l, const struct seg *seg)
 {
-	const struct link_host *above = fault_of(l)->above;
-	struct verdict v = fault_judge(l, seg, true);
+	const struct link_user_ops *above = fault_of(l)->above;
+	const struct faults *f = fault_of(l)->f;
 	struct seg spoilt = *seg;
+	struct verdict v;
 
-	fault_show_counts(fault_of(l)->f);
+	if (unlikely(f->actions >> FAULT_HANG & 1 && fault_wr_lost(l, seg)))
+		return;
+	v = fault_judge(l, seg, true);
+
+	faults_show(fault_of(l)->f, seg->dqpn, seg->sqpn);
 	spoilt.bad_icrc = v.drop && v.damage;
 	spoilt.refuse = v.syndrome;
 	if (v.drop) {
@@ -446,6 +462,10 @@ static void fault_input_packet(struct link *l, const struct seg *seg)
 	}
 	for (uint32_t i = 0; i <= v.copies; i++) {
 		l->note = i ? "fault: duplicate" : v.note;
+		if (v.syndrome)
+			spoilt.msn = v.rule;
+		if (f->actions >> FAULT_COMPLETE & 1)
+			fault_wr_input(l, &spoilt);
 		above->input(l, &spoilt);
 		l->note = NULL;
 	}
@@ -491,52 +511,6 @@ static void fault_input(struct link *l, const struct seg *seg)
 		fault_input_packet(l, seg);
 	}
 	link_put(l);
-}
-
-void faults_init(struct faults *f, const struct fault_host *host, struct fault_count *counts)
-{
-	memset(f, 0, sizeof(*f));
-	f->host = host;
-	f->count = counts;
-	list_init(&f->held);
-}
-
-/* Each rule has random numbers of its own, which depend only on the table's seed and the rule's index. */
-static void fault_rule_seed(struct faults *f, uint32_t i)
-{
-	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)i << 32);
-}
-
-static void fault_rule_start(struct faults *f, uint32_t i)
-{
-	memset(&f->state[i], 0, sizeof(f->state[i]));
-	fault_rule_seed(f, i);
-	f->count[i] = (struct fault_count){ .id = f->table.rule[i].id };
-}
-
-bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc)
-{
-	static uint32_t old[FAULT_MAX_RULES];
-	bool reseeded = t->seeded != f->table.seeded || t->seed != f->table.seed;
-
-	for (uint32_t i = 0; i < FAULT_MAX_RULES; i++)
-		old[i] = f->table.rule[i].id;
-	f->table = *t;
-	f->proc = proc;
-	f->nrules = 0;
-	for (uint32_t i = 0; i < FAULT_MAX_RULES; i++) {
-		uint32_t id = t->rule[i].id;
-
-		if (!id || t->rule[i].action >= FAULT_NACTIONS)
-			f->table.rule[i].id = id = 0;
-		else
-			f->nrules = i + 1;
-		if (id != old[i])
-			fault_rule_start(f, i);
-		else if (reseeded)
-			fault_rule_seed(f, i);
-	}
-	return f->nrules;
 }
 
 static void fault_take_off(struct link *l, struct fault *ft)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by fault.c, which judges packets, and fault_queue.c, which holds them. */
+/* Shared by fault.c, which judges packets, fault_queue.c, which holds them, fault_rule.c, which keeps the rules, and fault_wr.c. */
 #ifndef RUSE_LINK_FAULT_INT_H
 #define RUSE_LINK_FAULT_INT_H
 
 #include "link/fault.h"
+#include "link/kept.h"
 
 /* Replaces a link's ops and host. */
 struct fault {
 	struct link_ops ops;
-	struct link_host host;
+	struct link_user_ops host;
 	const struct link_ops *under;
-	const struct link_host *above;
+	const struct link_user_ops *above;
 	struct faults *f;
 	enum fault_side side;
 	uint32_t max_pkts;	/* the link's own value */
@@ -26,9 +27,7 @@ struct fault_held {
 	ns_t due;
 	const char *note;
 	size_t size;		/* of this allocation */
-	struct seg seg;
-	struct seg_net net;
-	struct iovec iov;
+	struct seg_kept kept;
 	uint8_t data[];
 };
 
@@ -36,6 +35,25 @@ static inline struct fault *fault_of(const struct link *l)
 {
 	return container_of(l->ops, struct fault, ops);
 }
+
+/* Does the rule, which has matched (st->matched), act? */
+bool faults_acts(const struct fault_rule *r, struct fault_state *st);
+/* Publish the counts of matches and actions; those since the last call are about these QPs (struct fault_act). */
+void faults_show(struct faults *f, uint32_t qpn, uint32_t peer_qpn);
+
+/*
+ * fault_wr.c, for a packet to send: 0: no rule makes its work request fail. *sent: it was passed on, with this result of
+ * send(). Else the result of send().
+ */
+int fault_wr_send(struct link *l, const struct seg *seg, bool *sent);
+/* For a packet that has arrived: sets seg->refuse and seg->msn if a rule makes its receive, or its work request, fail. */
+void fault_wr_input(struct link *l, struct seg *seg);
+/* For a packet to send to a QP of this host: notes in the link that it hangs. Only if there are rules FAULT_HANG. */
+void fault_wr_peer(struct link *l, const struct seg *seg);
+/* Is it lost, because the QP to which it came hangs? Only if there are rules FAULT_HANG. */
+bool fault_wr_lost(struct link *l, const struct seg *seg);
+/* fault.c: sends a packet that was judged, and clears l->note. */
+int fault_pass_send(struct link *l, const struct seg *seg);
 
 /*
  * Copy a packet and hold it until due, or until `overtake` packets have passed (0: until due only).

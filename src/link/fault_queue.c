@@ -35,15 +35,6 @@ static void fault_queue_wake(struct faults *f)
 	f->host->wake(f->retry_at ? max(when, f->retry_at) : when);
 }
 
-static int fault_queue_copy(struct link *l, struct fault_held *h, const struct seg *seg)
-{
-	if (!seg->len)
-		return 0;
-	if (seg->pull)
-		return seg->pull->copy(seg, 0, &h->iov, 1, seg->len);
-	return l->host->copy_iov(&h->iov, 1, 0, seg->iov, seg->niov, 0, seg->len);
-}
-
 int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_t overtake,
 	       const char *note)
 {
@@ -58,9 +49,8 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 	if (!h)
 		return 0;
 	*h = (struct fault_held){ .link = l, .in = in, .overtake = overtake, .due = due,
-				  .note = note, .size = size, .seg = *seg };
-	h->iov = (struct iovec){ h->data, seg->len };
-	ret = fault_queue_copy(l, h, seg);
+				  .note = note, .size = size };
+	ret = seg_keep(&h->kept, h->data, seg, 0, seg->len, l->host->copy_iov);
 	if (ret) {
 		pool_free(h, size);
 		/*
@@ -68,13 +58,6 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 		 * packet is lost.
 		 */
 		return ret == -EFAULT ? ret : 0;
-	}
-	h->seg.iov = seg->len ? &h->iov : NULL;
-	h->seg.niov = seg->len ? 1 : 0;
-	h->seg.pull = NULL;
-	if (seg->net) {
-		h->net = *seg->net;
-		h->seg.net = &h->net;
 	}
 	link_get(l);
 	fault_queue_put(f, h);
@@ -110,9 +93,9 @@ static int fault_queue_pass_on(struct fault_held *h)
 
 	l->note = h->note;
 	if (h->in)
-		ft->above->input(l, &h->seg);
+		ft->above->input(l, &h->kept.seg);
 	else
-		ret = ft->under->send(l, &h->seg);
+		ret = ft->under->send(l, &h->kept.seg);
 	l->note = NULL;
 	if (ret == -EAGAIN)
 		return ret;

@@ -18,6 +18,11 @@ struct link;
 struct qp_card;
 struct key_card;
 
+/* Result of send(), positive: the work request fails with this completion status, by the rule with this number. */
+#define LINK_FAILS(status, rule) ((int)((uint32_t)(status) | ((rule) & 0x7fffff) << 8))
+#define LINK_FAILS_STATUS(ret) ((uint32_t)(ret) & 0xff)
+#define LINK_FAILS_RULE(ret) ((uint32_t)(ret) >> 8)
+
 /* The members name, send, revoke and destroy are never NULL. */
 struct link_ops {
 	const char *name;
@@ -25,7 +30,7 @@ struct link_ops {
 	 * Accepts the segment. The caller may reuse the struct and its iov array on return. The link
 	 * may refer to the payload of an RC request until the peer's ACK or revoke(); other payload
 	 * (UC, UD, READ_RESP) is copied. 0; -EAGAIN: no room, writable() follows; -EFAULT:
-	 * unreadable payload, nothing was sent.
+	 * unreadable payload, nothing was sent; LINK_FAILS(): the same, by a rule of `ruse fault`.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
 	/*
@@ -38,27 +43,31 @@ struct link_ops {
 	 * the ACK timeout instead of counting it: a stopped process is not dead. NULL: not known.
 	 */
 	bool (*peer_behind)(struct link *l);
-	/* Reads state (enum qp_state) and err (qp_card.err) of the peer's RC QP. False: there is none. NULL: not known. */
-	bool (*peer_qp)(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err);
+	/*
+	 * Reads state (enum qp_state), err and dest_qpn of the card (struct qp_card) of the peer's RC QP. False: there is none.
+	 * NULL: not known.
+	 */
+	bool (*peer_qp)(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err,
+			uint32_t *dest_qpn);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
 	/* Executes op in the peer's memory, without packets. Called only if caps has LINK_CAP_DIRECT. NULL: caps never has it. */
 	enum direct_result (*direct)(struct link *l, struct direct_op *op);
 	/* Ends a row of operations with direct_op.more: until then the peer's QP may be locked. NULL if direct is NULL. */
 	void (*direct_end)(struct link *l);
-	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
+	/* Delivers at most `budget` arrived segments to link_user_ops.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
 	void (*destroy)(struct link *l);
 };
 
 /* To this process, to another one of this host, to another host; LINK_UDP_IN delivers what arrives from there and sends nothing. */
-enum link_kind { LINK_LOOP, LINK_SHM, LINK_UDP, LINK_UDP_IN };
+enum link_kind { LINK_LOOP, LINK_SHM, LINK_UDP, LINK_UDP_IN, LINK_KINDS };
 /* Capabilities. */
 #define LINK_CAP_DIRECT 0x1	/* ops->direct works */
 
 struct link {
 	const struct link_ops *ops;
-	const struct link_host *host;
+	const struct link_user_ops *host;
 	void *host_arg;
 	enum link_kind kind;
 	uint32_t caps;
@@ -77,6 +86,7 @@ struct link {
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for `ruse status` */
 	/* What fault has done to the packet that it passes on (static text), else NULL. */
 	const char *note;
+	uint32_t hang_qpn, rule;	/* a QP of the peer that hangs by the rule of `ruse fault` with this number; 0: none */
 	/* Shows a packet that fault does not pass on. NULL: the link is not captured. */
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
@@ -85,7 +95,7 @@ struct link {
 	 * instead of link.ops and link.host. NULL: fault does not wrap.
 	 */
 	const struct link_ops **under;
-	const struct link_host **under_host;
+	const struct link_user_ops **under_host;
 	uint32_t held_caps, holders;	/* see link_hold_direct() */
 };
 
@@ -105,7 +115,7 @@ static inline void link_tap(struct link *l, const struct seg *seg, const char *n
 }
 
 /* The callbacks and copy functions that a link calls. The engine provides them; in a test, the test does. */
-struct link_host {
+struct link_user_ops {
 	void (*input)(struct link *l, const struct seg *seg);
 	/* A link whose send() has returned -EAGAIN has room again. udp passes its in-link, whichever link has room. */
 	void (*writable)(struct link *l);
@@ -122,6 +132,8 @@ struct link_host {
 	int (*fetch_add)(uint64_t *p, uint64_t add, uint64_t *orig);
 	/* umem_copy_crc(), for links that send packets. NULL: copy() is used. */
 	int (*copy_crc)(void *dst, const void *src, size_t len, uint32_t *crc);
+	/* The host clock, for qp_card.wrote_at. NULL: peers do not check their QPs. */
+	ns_t (*now)(void);
 };
 
 /*
@@ -132,7 +144,7 @@ struct link_fd {
 	void (*event)(struct link_fd *fd, uint32_t events);
 };
 
-/* loop: see loop.c. The caller gets one reference. NULL: no memory. */
-struct link *link_loop_create(const struct link_host *host, void *host_arg);
+/* loop: see loopback.c. The caller gets one reference. NULL: no memory. */
+struct link *link_loopback_create(const struct link_user_ops *host, void *host_arg);
 
 #endif

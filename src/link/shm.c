@@ -15,14 +15,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
+#include "arena/arena.h"
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
-
-#define QUIESCE_SLEEPS 40000	/* of 50 us each: two seconds */
 
 static __thread struct {
 	struct robust_list_head head;
@@ -84,10 +82,9 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 static void shm_woken(struct link_fd *fd, uint32_t events)
 {
 	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
-	uint64_t v;
 
 	if (ep)
-		sys_read(ep->evfd, &v, sizeof(v));
+		bell_heard(ep->evfd);
 }
 
 /* Create and map the two memfds, and create the eventfd. */
@@ -111,7 +108,6 @@ static int shm_ep_export(struct shm_ep *ep)
 	ep->exp = memfd_map(ep->exp_fd, ep->exp_len, true);
 	if (!ep->pub || !ep->exp)
 		return -ENOMEM;
-	shm_map_publish(ep);
 	/* This mapping stays writable; no other writable mapping can be made. */
 	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	if (rc < 0)
@@ -176,6 +172,8 @@ void shm_ep_destroy(struct shm_ep *ep)
 	shm_close(ep, ep->pub_fd);
 	shm_close(ep, ep->exp_fd);
 	shm_close(ep, ep->evfd);
+	if (ep->pub)
+		arena_uncount_holes(&ep->pub->mem_holes);
 	memfd_unmap(ep->pub, ep->pub_len);
 	memfd_unmap(ep->exp, ep->exp_len);
 	while ((w = ep->watches)) {
@@ -258,40 +256,6 @@ void shm_round_done(struct shm_ep *ep)
 {
 	if (ep->pub->in_round)
 		smp_store_release(&ep->pub->in_round, 0);
-}
-
-bool shm_quiesce(struct shm_ep *ep)
-{
-	const struct timespec ts = { .tv_nsec = 50 * NS_US };
-	struct shm_link *l;
-	bool quiet = true;
-	uint32_t spins;
-
-	/*
-	 * The caller has withdrawn the key before this barrier. A requester sets shm_half.placing
-	 * before it reads the record of the key (struct key_card). So it either finds the key withdrawn, or
-	 * `placing` is seen here.
-	 */
-	smp_mb();
-	list_for_each_entry(l, &ep->links, list) {
-		/* Acquire: what follows, the program's reads too, finds the data of the access. */
-		for (spins = 0; smp_load_acquire(&l->rx.h->placing); spins++) {
-			if (spins < 1000) {
-				cpu_relax();
-				continue;
-			}
-			if (shm_peer_gone(l))
-				break;
-			if (spins > QUIESCE_SLEEPS) {
-				log_warn("shm: pid %d is stopped during an access to this process; "
-					 "not waiting for it", l->pid);
-				quiet = false;
-				break;
-			}
-			sys_call(SYS_nanosleep, &ts, NULL);
-		}
-	}
-	return quiet;
 }
 
 void shm_for_each(struct shm_ep *ep,

@@ -24,7 +24,7 @@ struct shm_ep;
 #define SHM_MAX_BLOCKS 64	/* blocks of QP numbers that a process can export */
 
 struct shm_cfg {
-	const struct link_host *host;
+	const struct link_user_ops *host;
 	void *host_arg;
 	int epfd;		/* epoll set to use; data.ptr is a struct link_fd pointer */
 	uint32_t nkeys, ncards;	/* number of struct key_card in the key table; number of struct qp_card per block of QP numbers */
@@ -47,6 +47,12 @@ const char *shm_ep_sock(const struct shm_ep *ep);
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
 /* The array of nkeys records of memory keys in the key table, writable for this process only. */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
+/*
+ * Tells peers of this process's arena (arena/arena.h), which may be created after the endpoint. Called before a
+ * key_card.shared is set and before memory of the arena is pinned, so a peer that sees either finds the arena. Costs
+ * little if nothing has changed.
+ */
+void shm_publish_memory(struct shm_ep *ep);
 /* The struct qp_card of each number of a newly leased block of QP numbers, zeroed. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
@@ -59,12 +65,10 @@ void shm_ep_thread_start(struct shm_ep *ep);
 /*
  * Get the link to a process, and create it if there is none. proc is the number that rused gave the
  * process, sock the address of its listener; pid is used in log messages only. *l gets a reference.
- * Blocks for at most a second. 0, -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT, or another -errno.
+ * Blocks for at most `wait` ns. 0, -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT, or another -errno.
  */
-int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
-/* The same, but blocks for at most `wait` ns. */
-int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
-		       struct link **l);
+int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
+		struct link **l);
 /*
  * Sleeps for `wait` ns and accepts connections meanwhile: for a caller that has to wait with the
  * engine lock held.
@@ -91,13 +95,18 @@ void shm_polling(struct shm_ep *ep);
  */
 void shm_round_done(struct shm_ep *ep);
 /*
- * Wait until no peer is inside a direct placement, i.e. copies to or from this process's memory
- * itself. Called after a key was withdrawn and before its memory is released. If a peer is stopped
- * inside, the wait ends after two seconds with a warning, and the result is false. Such a peer finishes its
- * access when it continues: to whatever is then mapped at these addresses, or to the pages of the arena.
+ * Keys were withdrawn. Returns the number of this withdrawal, never 0. Gives peers that are inside a direct placement,
+ * i.e. copy to or from this process's memory themselves, a moment to end it.
  */
-bool shm_quiesce(struct shm_ep *ep);
-
+uint64_t shm_withdrawn(struct shm_ep *ep);
+/*
+ * Does no peer use keys any more that were withdrawn up to number n? Does not wait. A peer that is stopped inside a
+ * placement finishes its access when it continues: to whatever is then mapped at these addresses, or to the pages of
+ * the arena.
+ */
+bool shm_quiet(struct shm_ep *ep, uint64_t n);
+/* Warns of the peers because of which shm_quiet() is false. */
+void shm_quiet_given_up(struct shm_ep *ep, uint64_t n);
 /* For `ruse status`: call fn for each link. flags are those of proc_link.flags. */
 void shm_for_each(struct shm_ep *ep,
 		  void (*fn)(struct link *l, uint32_t proc, uint32_t flags, void *arg), void *arg);

@@ -15,7 +15,7 @@
  * shm_connect() waits with the engine lock held. Two processes that connect to each other at once
  * would wait for each other's acceptor, so during the wait a process also accepts connections to its
  * own listener. If both dial at once, both connections succeed, and there are two links between the
- * processes. shm_connect() returns the one that its own side dialled.
+ * processes. shm_connect() returns the one that its own side dialled, also when it is called again.
  *
  * An acceptor does not wait. Connections without a hello are pending in the epoll set; if there are
  * too many, the oldest is dropped.
@@ -419,14 +419,22 @@ static int shm_exchange(struct shm_ep *ep, int sock, struct timespec *left, stru
 	return 0;
 }
 
+/*
+ * The link to a process. Of two, the one that this side has dialled, and so sends by half[0]: a
+ * sender always gets the same one, so what it sends arrives in order.
+ */
 static struct shm_link *shm_link_find(struct shm_ep *ep, uint32_t proc, const char *sock)
 {
-	struct shm_link *l;
+	struct shm_link *l, *found = NULL;
 
-	list_for_each_entry(l, &ep->links, list)
-		if (!l->doomed && l->hello.proc == proc && !strcmp(l->hello.sock, sock))
+	list_for_each_entry(l, &ep->links, list) {
+		if (l->doomed || l->hello.proc != proc || strcmp(l->hello.sock, sock))
+			continue;
+		if (l->tx.h == &l->half[0])
 			return l;
-	return NULL;
+		found = l;
+	}
+	return found;
 }
 
 bool shm_alive(const struct link *link)
@@ -436,13 +444,8 @@ bool shm_alive(const struct link *link)
 	return link->kind == LINK_SHM && l->ep && !l->doomed && shm_held(l->pub);
 }
 
-int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)
-{
-	return shm_connect_within(ep, proc, name, pid, NS_S, out);
-}
-
-int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int pid, ns_t wait,
-		       struct link **out)
+int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, ns_t wait,
+		struct link **out)
 {
 	struct timespec left = { .tv_sec = wait / NS_S, .tv_nsec = wait % NS_S };
 	int fds[HELLO_MAX_FDS];

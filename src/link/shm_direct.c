@@ -9,10 +9,10 @@
  * checks in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card, copies, advances the expected
  * PSN and MSN in the QP card, and unlocks it. A row of small operations (direct_op.more) shares one
  * lock. The announcement precedes the read of the key card. If the owner has withdrawn a key and then
- * sees no announcement, no requester uses the key any more (shm_quiesce()).
+ * sees no announcement, no requester uses the key any more (shm_quiet.c).
  *
  * If the responder's memory is not resident (shm_resident.c), the operation ends with DIRECT_NO, and
- * the requester sends the whole request to the responder.
+ * the requester sends the whole request to the responder. So the responder allocates its pages, and not the requester.
  *
  * Placement order: the kernel copies pages and bytes in ascending order within one
  * process_vm_writev call, and the calls are made in ascending order. A program that polls the last
@@ -67,12 +67,16 @@ static uint32_t shm_direct_access(const struct direct_op *op)
 	return op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 }
 
-/*
- * Check the peer's key. True: it is valid, *addr is the address in the peer, *mapped the place here, or NULL. False: it
- * is not, or the peer is changing the key's card (struct key_card).
- */
+/* Where the bytes of an operation are. */
+struct shm_place {
+	uint64_t addr;		/* in the peer */
+	uint64_t off;		/* in the peer's arena, if it is mapped */
+	uint8_t *mapped;	/* the same bytes here; NULL: they are not mapped */
+};
+
+/* Check the peer's key. False: it is not valid, or the peer is changing the key's card (struct key_card). */
 static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
-				 uint64_t *addr, uint8_t **mapped)
+				 struct shm_place *place)
 {
 	uint32_t access = shm_direct_access(op);
 	struct key_card key;
@@ -85,15 +89,19 @@ static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
 			return false;
 		cpu_relax();
 	}
-	if (key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) != MR_OK)
+	if (key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access,
+			   &place->addr) != MR_OK)
 		return false;
-	*mapped = key.shared ? shm_map_at(l, key.shared - 1 + (op->va - key.iova), op->len) : NULL;
+	if (key.shared) {
+		place->off = key.shared - 1 + (op->va - key.iova);
+		place->mapped = shm_map_at(l, place->off, op->len);
+	}
 	return true;
 }
 
 static enum xfer shm_direct_atomic(struct shm_link *l, struct direct_op *op, uint8_t *mapped)
 {
-	const struct link_host *host = l->l.host;
+	const struct link_user_ops *host = l->l.host;
 	int rc = -EOPNOTSUPP;
 
 	if (op->atomic == SEG_CMP_SWP && host->cmp_swp)
@@ -104,11 +112,15 @@ static enum xfer shm_direct_atomic(struct shm_link *l, struct direct_op *op, uin
 }
 
 /* Copies to or from the peer's arena, or executes the atomic there. */
-static enum xfer shm_direct_copy(struct shm_link *l, struct direct_op *op, uint8_t *mapped)
+static enum xfer shm_direct_copy(struct shm_link *l, struct direct_op *op,
+				 const struct shm_place *place)
 {
-	const struct iovec remote = { .iov_base = mapped, .iov_len = op->len };
+	const struct iovec remote = { .iov_base = place->mapped, .iov_len = op->len };
+	uint8_t *mapped = place->mapped;
 	int rc;
 
+	if (unlikely(!shm_map_resident(l, place->off, op->len)))
+		return XFER_ABSENT;
 	if (unlikely(op->atomic))
 		return shm_direct_atomic(l, op, mapped);
 	if (likely(op->niov == 1 && op->iov->iov_len >= op->len))
@@ -121,7 +133,8 @@ static enum xfer shm_direct_copy(struct shm_link *l, struct direct_op *op, uint8
 	return rc ? XFER_ABSENT : XFER_OK;
 }
 
-bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state, uint32_t *err)
+bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state, uint32_t *err,
+		 uint32_t *dest_qpn)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
 	const struct qp_card *card;
@@ -132,6 +145,7 @@ bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state, uint32_t *err
 		return false;
 	*state = READ_ONCE(card->state);
 	*err = READ_ONCE(card->err);
+	*dest_qpn = READ_ONCE(card->dest_qpn);
 	return true;
 }
 
@@ -157,22 +171,23 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 	struct mem_pos local = { .v = op->iov, .n = op->niov };
 	struct iovec remote;
 	struct mem_pos there = { .v = &remote, .n = 1 };
-	uint8_t *mapped = NULL;
-	uint64_t addr = 0;
+	struct shm_place place = { 0 };
 	enum xfer x;
 
 	if (!shm_direct_card_fits(card, op))
 		return DIRECT_NO;
 	if ((READ_ONCE(card->access) & access) != access)
 		return DIRECT_NO;
-	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr, &mapped))
+	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &place))
 		return DIRECT_NO;
-	if (op->free_only && !mapped)
+	if (op->free_only && !place.mapped)
 		return DIRECT_NO;
-	remote.iov_base = (void *)(uintptr_t)addr;
+	remote.iov_base = (void *)(uintptr_t)place.addr;
 	remote.iov_len = op->len;
-	x = mapped ? shm_direct_copy(l, op, mapped) :
-		     shm_xfer(l, !op->read, local, there, op->len);
+	if (unlikely(READ_ONCE(card->checked)) && !op->read && l->l.host->now)
+		WRITE_ONCE(card->wrote_at, (uint64_t)l->l.host->now());
+	x = place.mapped ? shm_direct_copy(l, op, &place) :
+			   shm_xfer(l, !op->read, local, there, op->len);
 	switch (x) {
 	case XFER_OK:
 		break;
@@ -197,7 +212,7 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 static inline bool shm_direct_mapped(struct shm_link *l, uint32_t rkey)
 {
 	return rkey >> 8 < l->hello.nkeys && READ_ONCE(l->pub->key[rkey >> 8].shared) &&
-	       (l->mem || !l->mem_tried);
+	       (l->nextents || shm_map_due(l));
 }
 
 /* Announces an operation on the peer's QP and locks its card. False: the peer has no such QP, or uses it. */

@@ -9,11 +9,12 @@
 #include "link/shm_ring.h"
 
 #define SHM_MAGIC 0x73686d31u
-#define SHM_VERSION 2u		/* version of shm_hello, shm_pub, shm_export and shm_half together */
+#define SHM_VERSION 3u		/* version of shm_hello, shm_pub, shm_export and shm_half together */
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
 #define SHM_RESIDENT_BITS 6		/* log2 of the number of resident ranges that a link remembers */
+#define SHM_EXTENTS 8		/* mapped parts of a peer's arena */
 #define SHM_MAX_PENDING 32	/* accepted connections on which no struct shm_hello has arrived yet */
 
 /*
@@ -21,7 +22,8 @@
  * `alive` at the owner's death.
  */
 struct shm_pub {
-	uint32_t magic, version, proc, pad;
+	uint32_t magic, version, proc;
+	_Atomic uint32_t mem_holes;	/* counts up when pages of the arena's memfd were taken away */
 	/* Robust futex word: progress thread id, 0 before it runs. The kernel sets FUTEX_OWNER_DIED at its death and exec. */
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* number of leased blocks of QP numbers: valid entries of block[] */
@@ -37,13 +39,12 @@ struct shm_pub {
 
 /* The memfd of the export, which peers write too. The QP cards of the block shm_pub.block[i] start at card[i * ncards]. */
 struct shm_export {
-	_Alignas(64) uint32_t want_wakeup;
+	_Alignas(64) struct bell wakeup;	/* of the progress thread */
 	_Alignas(4096) struct qp_card card[];
 };
 
 struct shm_hello {
-	uint32_t magic, version;
-	uint32_t proc, nkeys, ncards, pad;
+	uint32_t magic, version, proc, nkeys, ncards, pad;
 	uint64_t nonce[2];
 	uint64_t nonce_addr;	/* address of nonce in the sender's memory; a peer that reads it there has the right process */
 	char sock[SHM_SOCK_LEN];
@@ -66,9 +67,15 @@ struct shm_watch {
 
 /* Pages of the peer that were resident (shm_resident.c). */
 struct shm_range {
-	uint64_t first, last;	/* page numbers */
-	uint32_t left;		/* copies until the kernel is asked again; 0: the entry is empty */
+	uint64_t first, last;	/* page numbers, of the arena's memfd with SHM_PAGE_MAPPED */
+	uint32_t left, holes;	/* copies until the kernel is asked again, 0: no entry; shm_pub.mem_holes before it was asked */
 	bool write;		/* also for writing */
+};
+
+/* A part of the peer's arena that is mapped here (shm_map.c). */
+struct shm_extent {
+	uint64_t off, len;	/* in the memfd; len 0: the entry is empty */
+	uint8_t *at;
 };
 
 struct shm_link {
@@ -87,6 +94,7 @@ struct shm_link {
 	bool doomed;		/* the peer was found dead during an operation; the next shm_poll() calls shm_link_bury() */
 	bool pull_failed;	/* a reference was unreadable: the producer must be woken */
 	bool want_room;		/* send() returned -EAGAIN */
+	uint64_t quiet_at;	/* the peer uses no key of withdrawals up to this one (shm_quiet.c) */
 	struct qp_card *placing;	/* the peer's QP card that direct placement has locked and announced; else NULL */
 	struct shm_tx tx;
 	struct shm_rx rx;
@@ -100,9 +108,10 @@ struct shm_link {
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots of the ring */
 	struct shm_range resident[1 << SHM_RESIDENT_BITS];
-	uint8_t *mem;		/* the peer's arena of mem_size bytes, mapped here (shm_map.c); NULL: not mapped */
-	uint64_t mem_size;
-	bool mem_tried;		/* it was mapped, or cannot be */
+	struct shm_extent extent[SHM_EXTENTS];
+	uint32_t nextents, extent_last;	/* number of extents; index of the last one used */
+	uint32_t map_moves;	/* changes of extents: addresses in them from before may be invalid */
+	uint32_t map_wait, map_fails;	/* look-ups until the next attempt to map; failed attempts in a row */
 };
 
 struct shm_pending {
@@ -124,19 +133,10 @@ struct shm_ep {
 	struct list_head pending;
 	uint32_t npending, ndoomed;
 	bool closing;
+	uint64_t withdrawn;	/* number of the last withdrawal of keys */
 	struct shm_watch *watches, *wlisten, *wevent;
 	struct robust_list_head *robust;	/* robust list of the progress thread, in its thread-local storage; NULL: none */
 };
-
-static inline size_t shm_pub_size(uint32_t nkeys)
-{
-	return sizeof(struct shm_pub) + (size_t)nkeys * sizeof(struct key_card);
-}
-
-static inline size_t shm_exp_size(uint32_t ncards)
-{
-	return sizeof(struct shm_export) + (size_t)ncards * SHM_MAX_BLOCKS * sizeof(struct qp_card);
-}
 
 static inline bool shm_held(const struct shm_pub *pub)
 {

@@ -117,17 +117,13 @@ HOT __flatten static int shm_send(struct link *link, const struct seg *seg)
 	how = shm_choose(l, seg);
 	rc = shm_tx_send(&l->tx, seg, how, link->host);
 	if (unlikely(rc == -EAGAIN)) {
-		/*
-		 * Set the flag, then check again. The consumer works in the opposite order, so room
-		 * is not missed.
-		 */
-		smp_store_mb(&l->tx.h->want_room, 1);
+		bell_want(&l->tx.h->room, 1);
 		shm_tx_reap(&l->tx, shm_ref_failed, l);
 		rc = shm_tx_send(&l->tx, seg, how, link->host);
 		if (rc == -EAGAIN)
 			l->want_room = true;
 		else if (!l->want_room)
-			WRITE_ONCE(l->tx.h->want_room, 0);
+			bell_hush(&l->tx.h->room);
 	}
 	if (unlikely(rc))
 		return rc;
@@ -174,23 +170,44 @@ static bool shm_peer_behind(struct link *link)
 	return READ_ONCE(l->pub->in_round) || shm_rx_ready(&l->rx);
 }
 
-/* Copies from the peer's arena, if the reference is to it and it is mapped. */
-static bool shm_pull_mapped(struct shm_link *l, const struct seg *seg, uint64_t off,
-			    const struct iovec *dst, int ndst, uint64_t len)
+/* Finds the payload in the mapping of the peer's arena. XFER_DENIED: it cannot be mapped. */
+static enum xfer shm_pull_find(struct shm_link *l, const struct seg *seg, struct iovec *src)
+{
+	for (int i = 0; i < seg->niov; i++) {
+		uint64_t at = (uintptr_t)seg->iov[i].iov_base - READ_ONCE(l->pub->mem_base);
+
+		src[i] = (struct iovec){ NULL, seg->iov[i].iov_len };
+		if (!src[i].iov_len)
+			continue;
+		src[i].iov_base = shm_map_at(l, at, src[i].iov_len);
+		if (!src[i].iov_base)
+			return XFER_DENIED;
+		if (!shm_map_resident(l, at, src[i].iov_len))
+			return XFER_ABSENT;
+	}
+	return XFER_OK;
+}
+
+/* Copies from the peer's arena. XFER_DENIED: the reference is not to it, or it cannot be mapped. */
+static enum xfer shm_pull_mapped(struct shm_link *l, const struct seg *seg, uint64_t off,
+				 const struct iovec *dst, int ndst, uint64_t len)
 {
 	struct iovec src[SEG_MAX_IOV];
 
 	if (l->rx.local.kind != SLOT_REF_ARENA || !l->can_pull)
-		return false;
-	for (int i = 0; i < seg->niov; i++) {
-		uint64_t at = (uintptr_t)seg->iov[i].iov_base - READ_ONCE(l->pub->mem_base);
+		return XFER_DENIED;
+	/* An extent that grows may move others, in which an earlier part was found. */
+	for (int i = 0; i <= seg->niov; i++) {
+		uint32_t moves = l->map_moves;
+		enum xfer x = shm_pull_find(l, seg, src);
 
-		src[i].iov_len = seg->iov[i].iov_len;
-		src[i].iov_base = shm_map_at(l, at, src[i].iov_len);
-		if (!src[i].iov_base)
-			return false;
+		if (x != XFER_OK)
+			return x;
+		if (moves == l->map_moves)
+			return l->l.host->copy_iov(dst, ndst, 0, src, seg->niov, off, len) ?
+				       XFER_DENIED : XFER_OK;
 	}
-	return !l->l.host->copy_iov(dst, ndst, 0, src, seg->niov, off, len);
+	return XFER_DENIED;
 }
 
 static enum xfer shm_pull_xfer(struct shm_link *l, const struct seg *seg, uint64_t off,
@@ -198,10 +215,11 @@ static enum xfer shm_pull_xfer(struct shm_link *l, const struct seg *seg, uint64
 {
 	struct mem_pos local = { .v = dst, .n = ndst };
 	struct mem_pos remote = { .v = seg->iov, .n = seg->niov, .off = off };
+	enum xfer x = shm_pull_mapped(l, seg, off, dst, ndst, len);
 
-	if (shm_pull_mapped(l, seg, off, dst, ndst, len))
-		return XFER_OK;
-	return l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
+	if (x != XFER_DENIED || !l->can_pull)
+		return x;
+	return shm_xfer(l, false, local, remote, len);
 }
 
 /* seg_pull.copy: copy from the peer's memory. */
@@ -293,7 +311,7 @@ static void shm_tell_lost(struct shm_link *l, const struct shm_rec *r)
 		.type = SEG_ACK,
 		.flags = SEG_F_START | SEG_F_END,
 		.syndrome = AETH_NAK_PSN_SEQ,
-		.pkey = PKEY_DEFAULT,
+		.pkey = PKEY_NONE,
 		.path_mtu = 256,
 		.dqpn = r->sqpn,
 		.sqpn = r->dqpn,
@@ -317,7 +335,7 @@ noinline void shm_link_service(struct shm_link *l)
 	if (l->want_room && l->tx.prod - l->tx.cons <= SHM_SLOTS / 2 &&
 	    l->tx.dhead - l->tx.dtail <= SHM_DATA / 2) {
 		l->want_room = false;
-		WRITE_ONCE(l->tx.h->want_room, 0);
+		bell_hush(&l->tx.h->room);
 		l->l.host->writable(&l->l);
 	}
 }
@@ -440,6 +458,7 @@ static void shm_link_init(struct shm_link *l, bool connector)
 	l->l.max_seg = SHM_MAX_SEG;
 	l->l.max_copy_seg = SHM_MAX_COPY;
 	l->l.max_pkts = 1u << 16;
+	l->quiet_at = l->ep->withdrawn;
 	l->tx.h = &l->half[connector ? 0 : 1];
 	l->rx.h = &l->half[connector ? 1 : 0];
 	if (l->pid > 0 && !cfg->no_cma)

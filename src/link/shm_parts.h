@@ -7,6 +7,18 @@
 #include "base/tuning.h"
 #include "link/shm_int.h"
 
+/* Sizes of the memfds. */
+
+static inline size_t shm_pub_size(uint32_t nkeys)
+{
+	return sizeof(struct shm_pub) + (size_t)nkeys * sizeof(struct key_card);
+}
+
+static inline size_t shm_exp_size(uint32_t ncards)
+{
+	return sizeof(struct shm_export) + (size_t)ncards * SHM_MAX_BLOCKS * sizeof(struct qp_card);
+}
+
 /* shm_mem.c: cross-memory attach. Results of a copy: */
 
 enum xfer {
@@ -49,10 +61,19 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 /* Has the peer's address space ended (death of all threads, or exec)? pagemap must be open. */
 bool shm_mm_gone(const struct shm_link *l);
 
-/* shm_map.c. Publishes this process's arena. Called when the endpoint is created. */
-void shm_map_publish(struct shm_ep *ep);
-/* Where the bytes at this offset of the peer's arena are mapped here. NULL: the arena cannot be mapped, or ends before. */
+/*
+ * Do these bytes of the peer's arena have pages? len is not 0, and the last shm_map_at() has found the bytes. True also if
+ * that cannot be known.
+ */
+bool shm_map_resident(struct shm_link *l, uint64_t off, uint64_t len);
+
+/*
+ * shm_map.c. Where the bytes at this offset of the peer's arena are mapped here, until shm_link.map_moves changes. NULL:
+ * the arena cannot be mapped, or ends before.
+ */
 uint8_t *shm_map_at(struct shm_link *l, uint64_t off, uint64_t len);
+/* After an attempt to map has failed: is it time for the next one? Counts the calls. */
+bool shm_map_due(struct shm_link *l);
 void shm_map_close(struct shm_link *l);
 
 /* shm_conn.c: the handshake. 0 or -errno. */
@@ -81,7 +102,7 @@ static inline bool shm_link_waits(const struct shm_link *l)
 void shm_link_doom(struct shm_link *l);
 /*
  * End the link of a dead peer: deliver the segments that the peer left in the ring, call
- * link_host.down(), and drop the endpoint's reference.
+ * link_user_ops.down(), and drop the endpoint's reference.
  */
 void shm_link_bury(struct shm_link *l);
 
@@ -93,7 +114,7 @@ void shm_link_wake(struct shm_link *l);
 enum direct_result shm_direct(struct link *l, struct direct_op *op);
 void shm_direct_end(struct link *l);
 /* link_ops.peer_qp */
-bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err);
+bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err, uint32_t *dest_qpn);
 /* Unlock the QP card (struct qp_card) of this process that the dead peer had locked, if any. */
 void shm_direct_cleanup(struct shm_link *l);
 /* A card_breaker (queue/card.h): unlocks the QP card if its holder is dead. arg is the endpoint. */

@@ -108,7 +108,7 @@ static int64_t shm_data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
 	return off;
 }
 
-static int shm_copy_in(const struct link_host *host, void *dst, const struct seg *seg)
+static int shm_copy_in(const struct link_user_ops *host, void *dst, const struct seg *seg)
 {
 	const struct iovec d = { .iov_base = dst, .iov_len = seg->len };
 
@@ -119,7 +119,7 @@ static int shm_copy_in(const struct link_host *host, void *dst, const struct seg
 
 /* Store the payload. 0, -EAGAIN, -EFAULT. The consumer sees nothing yet. */
 static int shm_place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg *seg,
-			     enum slot_kind how, const struct link_host *host, uint64_t *dend)
+			     enum slot_kind how, const struct link_user_ops *host, uint64_t *dend)
 {
 	size_t list = sizeof(struct iovec) * (size_t)seg->niov;
 	uint32_t net = seg->service == SEG_UD ? NET_LEN : 0;
@@ -168,7 +168,7 @@ static void shm_slot_publish(struct shm_tx *tx, struct shm_slot *s)
 }
 
 HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
-		    const struct link_host *host)
+		    const struct link_user_ops *host)
 {
 	uint32_t i = tx->prod % SHM_SLOTS;
 	struct shm_slot *s = &tx->h->slot[i];
@@ -405,10 +405,7 @@ bool shm_rx_release(struct shm_rx *rx)
 	if (rx->released == rx->pos)
 		return false;
 	rx->released = rx->pos;
-	/*
-	 * The producer sets want_room and then reads cons; here it is the opposite, so at least one
-	 * side sees the other.
-	 */
+	/* The producer sets h->room and then reads cons. It takes the wish back itself, when there is much room. */
 	smp_store_mb(&rx->h->cons, rx->pos);
-	return READ_ONCE(rx->h->want_room);
+	return bell_wanted(&rx->h->room);
 }

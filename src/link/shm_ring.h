@@ -8,7 +8,7 @@
 #define RUSE_LINK_SHM_RING_H
 
 #include "link/link.h"
-#include "queue/barrier.h"
+#include "shared/bell.h"
 #include "why/why.h"
 
 #define SHM_SLOTS 256u		/* power of two */
@@ -71,7 +71,7 @@ _Static_assert(sizeof(struct why) <= SHM_INLINE, "a reason fits into a slot");
 struct shm_half {
 	_Alignas(64) uint32_t cons;	/* number of slots consumed so far; written by the consumer */
 	uint32_t can_pull;		/* the consumer can read the producer's memory */
-	_Alignas(64) uint32_t want_room;	/* the producer waits for cons to move */
+	_Alignas(64) struct bell room;	/* the producer waits for cons to move */
 	/*
 	 * Not 0: the producer executes a WRITE or READ itself (shm_direct.c). (index in the consumer's shm_pub.block
 	 * << 14 | index of the QP in that block) + 1.
@@ -111,7 +111,7 @@ enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_SKIP, RX_BAD };
  * data area; -EFAULT: unreadable payload.
  */
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
-		const struct link_host *host);
+		const struct link_user_ops *host);
 /*
  * Free what the consumer has released. Calls failed() for each reference that the consumer could
  * not read. Returns whether anything was freed.

@@ -4,144 +4,7 @@
  * each test advances until held packets are due. The stored PSNs, notes and flags show which packets
  * passed, and how the rules changed them.
  */
-#include "link/testing.h"
-#include "link/fault.h"
-#include "link/fault_int.h"
-
-#define KEEP 4096
-
-static struct {
-	struct link l;
-	uint32_t psn[KEEP];
-	const char *note[KEEP];
-	bool bad_icrc[KEEP];
-	uint8_t flags[KEEP];
-	uint32_t len[KEEP];
-	uint8_t first[KEEP];	/* first byte of the payload */
-	uint32_t n, full_after, tapped, destroyed;
-	uint32_t in_psn[KEEP], in_n;
-	uint8_t in_refuse[KEEP];
-} net;
-
-static struct faults f;
-static struct fault_count counts[FAULT_MAX_RULES];
-static struct fault_table table;
-static ns_t clock_now, wake_at;
-static bool expected;
-
-static int keep_send(struct link *l, const struct seg *seg)
-{
-	if (net.n >= net.full_after)
-		return -EAGAIN;
-	net.psn[net.n] = seg->psn;
-	net.note[net.n] = l->note;
-	net.bad_icrc[net.n] = seg->bad_icrc;
-	net.len[net.n] = seg->len;
-	net.flags[net.n] = seg->flags;
-	net.first[net.n] = seg->len ? *(uint8_t *)seg->iov[0].iov_base : 0;
-	net.n++;
-	return 0;
-}
-
-static void keep_revoke(struct link *l, uint32_t sqpn)
-{
-}
-
-static void keep_destroy(struct link *l)
-{
-	net.destroyed++;
-}
-
-static void keep_input(struct link *l, const struct seg *seg)
-{
-	net.in_psn[net.in_n] = seg->psn;
-	net.in_refuse[net.in_n++] = seg->refuse;
-}
-
-static void keep_tap(struct link *l, const struct seg *seg, const char *note)
-{
-	assert_non_null(note);
-	net.tapped++;
-}
-
-static const struct link_ops keep_ops = {
-	.name = "keep", .send = keep_send, .revoke = keep_revoke, .destroy = keep_destroy,
-};
-static const struct link_host keep_host = {
-	.input = keep_input, .copy = t_copy, .copy_iov = t_copy_iov,
-};
-
-static ns_t now(void)
-{
-	return clock_now;
-}
-
-static void facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *ff)
-{
-	ff->dev = 7;
-	ff->expected = expected;
-}
-
-static void wake(ns_t when)
-{
-	wake_at = when;
-}
-
-static const struct fault_host host = { .now = now, .facts = facts, .wake = wake };
-
-static void start(enum fault_side side)
-{
-	memset(&net, 0, sizeof(net));
-	memset(&table, 0, sizeof(table));
-	net.full_after = KEEP;
-	net.l = (struct link){ .ops = &keep_ops, .host = &keep_host, .refs = 1, .max_pkts = 64,
-			       .caps = LINK_CAP_DIRECT, .tap = keep_tap };
-	clock_now = NS_S;
-	wake_at = NS_NEVER;
-	expected = true;
-	faults_init(&f, &host, counts);
-	assert_int_equal(fault_wrap(&f, &net.l, side), 0);
-	assert_int_equal(net.l.max_pkts, side == FAULT_EGRESS ? 64 : 1);
-	assert_false(net.l.caps & LINK_CAP_DIRECT);
-}
-
-static struct fault_rule *rule(enum fault_action action)
-{
-	static uint32_t id;
-
-	for (int i = 0; i < FAULT_MAX_RULES; i++)
-		if (!table.rule[i].id) {
-			table.rule[i] = (struct fault_rule){ .id = id + 1, .action = action };
-			id++;
-			return &table.rule[i];
-		}
-	fail();
-	return NULL;
-}
-
-static void set(void)
-{
-	table.version++;
-	assert_true(faults_set(&f, &table, 5));
-}
-
-static int send_psn(uint32_t psn)
-{
-	uint8_t byte = (uint8_t)psn;
-	struct iovec iov = { &byte, 1 };
-	struct seg s = t_seg(SEG_SEND, &iov, 1, psn);
-	int ret = net.l.ops->send(&net.l, &s);
-
-	byte = 0xee;	/* the sender reuses its memory */
-	return ret;
-}
-
-static void arrive(uint32_t psn, enum seg_type type)
-{
-	struct seg s = t_seg(type, NULL, 0, psn);
-
-	net.l.host->input(&net.l, &s);
-}
+#include "link/testing_fault.h"
 
 static void test_patterns(void **state)
 {
@@ -236,9 +99,39 @@ static void test_again(void **state)
 		if (round)
 			assert_int_equal(n, net.n);
 		n = net.n;
+		assert_int_equal(acts[0].n, 64 - n);
 		fault_unwrap(&net.l);
 	}
 	assert_in_range(n, 10, 54);
+}
+
+/* What a rule has done to packets of each pair of QPs, and when. The oldest makes room. */
+static void test_acts(void **state)
+{
+	struct seg s = t_seg(SEG_ACK, NULL, 0, 1);
+
+	start(FAULT_LOCAL);
+	rule(FAULT_DROP)->id = 600;
+	set();
+	for (uint32_t qpn = 1; qpn <= FAULT_ACTS + 1; qpn++) {
+		s.sqpn = qpn;
+		s.dqpn = qpn + 1000;
+		for (int i = 0; i < 2; i++) {
+			clock_now += NS_MS;
+			net.l.ops->send(&net.l, &s);
+		}
+	}
+	for (uint32_t i = 0; i < FAULT_ACTS; i++) {
+		uint32_t qpn = i ? i + 1 : FAULT_ACTS + 1;
+
+		assert_int_equal(acts[i].rule, 600);
+		assert_int_equal(acts[i].qpn, qpn);
+		assert_int_equal(acts[i].peer_qpn, qpn + 1000);
+		assert_int_equal(acts[i].n, 2);
+		assert_int_equal(acts[i].first, NS_S + (2 * qpn - 1) * NS_MS);
+		assert_int_equal(acts[i].last, NS_S + 2 * qpn * NS_MS);
+	}
+	fault_unwrap(&net.l);
 }
 
 static void test_corrupt(void **state)
@@ -382,6 +275,24 @@ static void test_delay(void **state)
 	assert_int_equal(net.l.refs, 1);
 }
 
+/* A packet that is held keeps its reason, which is the sender's only until send() returns. */
+static void test_delay_reason(void **state)
+{
+	struct seg s = t_seg(SEG_ACK, NULL, 0, 1);
+	struct why why = { .id = WHY_KEY_PD };
+
+	start(FAULT_LOCAL);
+	rule(FAULT_DELAY)->delay = 100;
+	set();
+	s.why = &why;
+	assert_int_equal(net.l.ops->send(&net.l, &s), 0);
+	why.id = WHY_NONE;
+	faults_run(&f, NS_S + 100);
+	assert_int_equal(net.n, 1);
+	assert_int_equal(net.why, WHY_KEY_PD);
+	fault_unwrap(&net.l);
+}
+
 static void test_reorder(void **state)
 {
 	struct fault_rule *r;
@@ -462,10 +373,10 @@ static void test_local_errors(void **state)
 	start(FAULT_LOCAL);
 	rule(FAULT_ERROR)->error = FAULT_LOC_PROT;
 	set();
-	assert_int_equal(send_psn(1), -EFAULT);
+	assert_int_equal(send_psn(1), LINK_FAILS(FAULT_WC_LOC_PROT, table.rule[0].id));
 	table.rule[0].error = FAULT_LOC_QP_OP;
 	set();
-	assert_int_equal(send_psn(1), -EIO);
+	assert_int_equal(send_psn(1), LINK_FAILS(FAULT_WC_LOC_QP_OP, table.rule[0].id));
 	assert_int_equal(net.n, 0);
 	fault_unwrap(&net.l);
 }
@@ -531,9 +442,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_criteria),
-		cmocka_unit_test(test_again), cmocka_unit_test(test_corrupt),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_acts),
+		cmocka_unit_test(test_corrupt),
 		cmocka_unit_test(test_sent_train), cmocka_unit_test(test_duplicate),
 		cmocka_unit_test(test_judge), cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_delay_reason),
 		cmocka_unit_test(test_reorder), cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_responder), cmocka_unit_test(test_local_errors),
 		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_train),

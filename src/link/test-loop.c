@@ -5,7 +5,7 @@ static struct link *loop_open(struct node *n)
 {
 	memset(n, 0, sizeof(*n));
 	n->buf = malloc(NODE_BUF);
-	return link_loop_create(&t_host, n);
+	return link_loopback_create(&t_host, n);
 }
 
 static void loop_close(struct node *n, struct link *l)

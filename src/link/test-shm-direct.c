@@ -173,9 +173,9 @@ static void test_not_now(void **state)
 	assert_int_equal(r->l->ops->direct(r->l, &bad), DIRECT_NO);
 	bad.dqpn = BLOCK << 14 | 16383;
 	assert_int_equal(r->l->ops->direct(r->l, &bad), DIRECT_NO);
-	r->key->seq = 1;
+	r->key->lock.word = 1;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
-	r->key->seq = 2;
+	r->key->lock.word = 2;
 	assert_int_equal(r->mem[0], 0);
 	assert_int_equal(r->card->lock, 0);
 	for (uint32_t s = 2; s <= 4; s++) {
@@ -309,7 +309,7 @@ static void dying_requester(const char *sock, int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 3, false);
 	shm_ep_thread_start(n.ep);
-	if (shm_connect(n.ep, 2, sock, getpid(), &link))
+	if (shm_connect(n.ep, 2, sock, getpid(), NS_S, &link))
 		_exit(1);
 	l = (struct shm_link *)link;
 	smp_store_mb(&l->tx.h->placing, 18);
@@ -334,7 +334,7 @@ static void check_lock_broken(struct rig *r, bool by_waiting)
 		node_stop(&r->b);	/* no thread serves the target, so no event tells it of the death */
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	card_lock(r->card, 2);
+	assert_true(card_lock(r->card, 2));
 	assert_int_equal(r->card->lock, 2);
 	card_unlock(r->card);
 	if (by_waiting)
@@ -356,30 +356,30 @@ static void test_lock_freed_at_death(void **state)
 	check_lock_broken(r, false);
 }
 
-static void *quiesce(void *arg)
-{
-	struct rig *r = arg;
-
-	shm_quiesce(r->b.ep);
-	atomic_xchg(&r->quiet, 1u);
-	return NULL;
-}
-
-static void test_quiesce(void **state)
+/* A look does not wait. A peer that was seen without an announcement uses the keys no more, whatever it announces then. */
+static void test_quiet(void **state)
 {
 	struct rig *r = *state;
 	uint32_t *placing = &((struct shm_link *)r->l)->tx.h->placing;
-	pthread_t t;
+	uint64_t first, second;
 
-	node_stop(&r->b);	/* shm_quiesce() must not run beside the serving thread */
-	r->quiet = 0;
+	node_stop(&r->b);
 	smp_store_mb(placing, 18);
-	assert_int_equal(pthread_create(&t, NULL, quiesce, r), 0);
-	usleep(20000);
-	assert_int_equal(READ_ONCE(r->quiet), 0);
-	smp_store_release(placing, 0u);
-	pthread_join(t, NULL);
-	assert_int_equal(r->quiet, 1);
+	first = shm_withdrawn(r->b.ep);
+	assert_int_not_equal(first, 0);
+	assert_false(shm_quiet(r->b.ep, first));
+	second = shm_withdrawn(r->b.ep);
+	assert_true(second > first);
+	smp_store_mb(placing, 0);
+	assert_true(shm_quiet(r->b.ep, first));
+	smp_store_mb(placing, 18);
+	assert_true(shm_quiet(r->b.ep, first));
+	assert_true(shm_quiet(r->b.ep, second));
+	first = shm_withdrawn(r->b.ep);
+	assert_false(shm_quiet(r->b.ep, first));
+	assert_true(shm_quiet(r->b.ep, second));
+	smp_store_mb(placing, 0);
+	assert_true(shm_quiet(r->b.ep, first));
 	node_start(&r->b);
 }
 
@@ -396,7 +396,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_capability, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lock_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lock_freed_at_death, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quiesce, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quiet, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

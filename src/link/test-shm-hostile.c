@@ -25,7 +25,7 @@ static void duo_open(struct duo *d)
 	node_open(&d->b, 2, false);
 	node_start(&d->b);
 	shm_ep_thread_start(d->a.ep);
-	assert_int_equal(shm_connect(d->a.ep, 2, shm_ep_sock(d->b.ep), getpid(), &d->l), 0);
+	assert_int_equal(shm_connect(d->a.ep, 2, shm_ep_sock(d->b.ep), getpid(), NS_S, &d->l), 0);
 	/*
 	 * The end of a thread would count as the death of its endpoint. Both endpoints continue in
 	 * this thread, without a robust list.
@@ -303,7 +303,7 @@ static void test_silent_strangers(void **state)
 	node_start(&d.b);
 	for (int i = 0; i < 100; i++)
 		fd[i] = dial_raw(shm_ep_sock(d.b.ep));
-	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), 0);
+	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, NS_S, &d.l), 0);
 	node_stop(&d.b);
 	assert_true(d.b.ep->npending <= SHM_MAX_PENDING);
 	for (int i = 0; i < 100; i++)
@@ -318,14 +318,14 @@ static void test_connect_errors(void **state)
 
 	node_open(&d.a, 1, false);
 	node_open(&d.b, 2, false);
-	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-unused", 0, &d.l), -ECONNREFUSED);
+	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-unused", 0, NS_S, &d.l), -ECONNREFUSED);
 	/* No process serves the listener: -ETIMEDOUT after a second. */
-	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), -ETIMEDOUT);
+	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, NS_S, &d.l), -ETIMEDOUT);
 	node_start(&d.b);
 	/* The listener belongs to another process than rused named. */
-	assert_int_equal(shm_connect(d.a.ep, 7, shm_ep_sock(d.b.ep), 0, &d.l), -ECONNREFUSED);
-	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), 0);
-	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &again), 0);
+	assert_int_equal(shm_connect(d.a.ep, 7, shm_ep_sock(d.b.ep), 0, NS_S, &d.l), -ECONNREFUSED);
+	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, NS_S, &d.l), 0);
+	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, NS_S, &again), 0);
 	assert_ptr_equal(d.l, again);
 	link_put(again);
 	assert_true(shm_alive(d.l));
@@ -353,7 +353,7 @@ static void *meet(void *arg)
 	const char *sock = shm_ep_sock(m->other->ep);
 
 	pthread_barrier_wait(m->start);
-	m->rc = shm_connect(m->me->ep, m->other->ep->hello.proc, sock, 0, &m->l);
+	m->rc = shm_connect(m->me->ep, m->other->ep->hello.proc, sock, 0, NS_S, &m->l);
 	atomic_add(m->done, 1);
 	while (smp_load_acquire(m->done) < 2)
 		node_turn(m->me, 1);
@@ -380,6 +380,14 @@ static void test_simultaneous(void **state)
 		pthread_join(t, NULL);
 		assert_int_equal(m[0].rc, 0);
 		assert_int_equal(m[1].rc, 0);
+		for (int i = 0; i < 2; i++) {
+			struct link *again;
+
+			assert_int_equal(shm_connect(m[i].me->ep, m[i].other->ep->hello.proc,
+						     shm_ep_sock(m[i].other->ep), 0, 0, &again), 0);
+			assert_ptr_equal(again, m[i].l);
+			link_put(again);
+		}
 		assert_int_equal(m[0].l->ops->send(m[0].l, &s), 0);
 		assert_int_equal(m[1].l->ops->send(m[1].l, &s), 0);
 		NODE_UNTIL(&a, a.nseg == 1);

@@ -6,10 +6,14 @@
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "arena/arena.h"
+#include "arena/testing.h"
+#include "arena/calls.h"
 #include "base/memfd.h"
 #include "base/sys.h"
+#include "base/tuning.h"
 #include "link/testing.h"
 
 #define DQPN (5u << 14 | 17)
@@ -24,7 +28,7 @@ static int setup(void **state)
 	struct qp_card card;
 	struct key_card key;
 
-	assert_true(arena_open(8 << 20, NULL));
+	assert_true(arena_open(8 << 20, ARENA_WIDE, NULL));
 	r->mem = arena_alloc(LEN, PAGE, ARENA_ALIGNED, true);
 	r->src = malloc(LEN);
 	memset(r->src, 0x11, LEN);
@@ -38,6 +42,8 @@ static int setup(void **state)
 		.access = ACCESS, .shared = (uintptr_t)r->mem - arena_base + 1,
 	};
 	rig_open(r, &card, &key);
+	shm_publish_memory(r->a.ep);
+	shm_publish_memory(r->b.ep);
 	*state = r;
 	return 0;
 }
@@ -49,7 +55,7 @@ static int teardown(void **state)
 	rig_close(r);
 	free(r->src);
 	free(r);
-	arena_close();
+	t_arena_close();
 	return 0;
 }
 
@@ -76,7 +82,7 @@ static void test_copies(void **state)
 	struct rig *r = *state;
 
 	assert_int_equal(rig_do(r, false, 16, 3000), DIRECT_DONE);
-	assert_non_null(rig_link(r)->mem);
+	assert_int_equal(rig_link(r)->nextents, 1);
 	assert_int_equal(r->mem[15], 0);
 	assert_memory_equal(r->mem + 16, r->src, 3000);
 	assert_int_equal(r->mem[3016], 0);
@@ -91,12 +97,12 @@ static void test_death(void **state)
 	struct rig *r = *state;
 
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
-	assert_non_null(rig_link(r)->mem);
+	assert_int_equal(rig_link(r)->nextents, 1);
 	node_stop(&r->b);
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
 	node_turn(&r->a, 0);
 	assert_true(r->l->dead);
-	assert_null(rig_link(r)->mem);
+	assert_int_equal(rig_link(r)->nextents, 0);
 	node_start(&r->b);
 }
 
@@ -119,13 +125,12 @@ static void not_mapped(struct rig *r)
 {
 	struct shm_link *l = rig_link(r);
 
-	l->mem_tried = false;
+	l->map_wait = 0;
 	shm_map_close(l);
 	memset(r->mem, 0, LEN);
 	memset(r->src, 0x22, LEN);
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
-	assert_null(l->mem);
-	assert_true(l->mem_tried);
+	assert_int_equal(l->nextents, 0);
 	assert_memory_equal(r->mem, r->src, 3000);
 }
 
@@ -156,9 +161,9 @@ static void test_hostile_pub(void **state)
 	pub->mem_ino++;
 	not_mapped(r);
 	pub->mem_ino = ino;
-	rig_link(r)->mem_tried = false;
+	rig_link(r)->map_wait = 0;
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
-	assert_non_null(rig_link(r)->mem);
+	assert_int_equal(rig_link(r)->nextents, 1);
 }
 
 static void test_hostile_fd(void **state)
@@ -247,7 +252,7 @@ static void test_hostile_offset(void **state)
 		assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
 		assert_memory_equal(r->mem, r->src, 3000);
 	}
-	assert_non_null(rig_link(r)->mem);
+	assert_int_equal(rig_link(r)->nextents, 0);
 }
 
 /* The peer has withdrawn the key, and what else was in its card is still there. */
@@ -261,10 +266,198 @@ static void test_withdrawn(void **state)
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
 	assert_int_equal(rig_do(r, true, 0, 3000), DIRECT_NO);
 	r->key->key = KEY;
-	r->key->seq = 1;
+	r->key->lock.word = 1;
 	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
 	assert_int_equal(r->mem[0], 0);
 	assert_int_equal(r->src[0], 0x11);
+}
+
+static uint64_t rig_mapped(struct rig *r)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < rig_link(r)->nextents; i++)
+		sum += rig_link(r)->extent[i].len;
+	return sum;
+}
+
+/* The arena of a rig with much memory in it. */
+static void setup_large(struct rig *r, uint64_t size)
+{
+	rig_close(r);
+	t_arena_close();
+	assert_true(arena_open(size, ARENA_WIDE, NULL));
+	r->mem = arena_alloc(size / 4 * 3, PAGE, ARENA_ALIGNED, false);
+	assert_non_null(r->mem);
+	rig_open(r, &(struct qp_card){ .qpn = DQPN, .state = 3, .pd = 3, .access = ACCESS,
+				       .dest_qpn = SQPN, .path_mtu = 4096 },
+		 &(struct key_card){ .key = KEY, .pd = 3, .start = (uintptr_t)r->mem,
+				     .iova = 0x10000, .length = size / 4 * 3, .access = ACCESS,
+				     .shared = (uintptr_t)r->mem - arena_base + 1 });
+	shm_publish_memory(r->b.ep);
+}
+
+/* WRITEs a byte to a page that exists, and reads it back by the owner's mapping. */
+static void rig_byte(struct rig *r, uint64_t at)
+{
+	r->mem[at] = 0;
+	r->src[0] ^= 0xff;
+	assert_int_equal(rig_do(r, false, (uint32_t)at, 1), DIRECT_DONE);
+	assert_int_equal(r->mem[at], r->src[0]);
+}
+
+/* A link maps what it uses, in few steps, and never more entries than it has. */
+static void test_extents(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t size = 256 << 20, step = 2 << 20;
+	struct shm_link *l;
+
+	setup_large(r, size);
+	l = rig_link(r);
+	rig_byte(r, 0);
+	assert_in_range(rig_mapped(r), step, 2 * step);
+	/* A buffer that is used from its start to its end. */
+	for (uint64_t at = 0; at < size / 4; at += step / 4)
+		rig_byte(r, at);
+	assert_int_equal(l->nextents, 1);
+	assert_in_range(rig_mapped(r), size / 4, size / 2 + 2 * step);
+	assert_true(l->map_moves < 10);
+	/* And one from its end to its start, elsewhere. */
+	shm_map_close(l);
+	for (uint64_t at = size / 2; at >= size / 4; at -= step / 4)
+		rig_byte(r, at);
+	assert_int_equal(l->nextents, 1);
+	assert_true(l->map_moves < 20);
+	/* More places than entries. */
+	shm_map_close(l);
+	for (uint64_t i = 0; i < 2 * SHM_EXTENTS; i++)
+		rig_byte(r, i * (4 * step + PAGE));
+	assert_in_range(l->nextents, 1, SHM_EXTENTS);
+	for (uint64_t i = 0; i < 2 * SHM_EXTENTS; i++)
+		rig_byte(r, i * (4 * step + PAGE));
+	assert_in_range(rig_mapped(r), 16 * step, size);
+	/* Never two entries for one byte. */
+	for (uint32_t i = 0; i < l->nextents; i++)
+		for (uint32_t j = 0; j < i; j++)
+			assert_true(l->extent[i].off + l->extent[i].len < l->extent[j].off ||
+				    l->extent[j].off + l->extent[j].len < l->extent[i].off);
+}
+
+static uint64_t memfd_blocks(void)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(arena_span().fd, &st), 0);
+	return (uint64_t)st.st_blocks;
+}
+
+/* A page that the owner has not touched is left to the owner, for WRITE and READ, and whatever pages are around it. */
+static void test_absent(void **state)
+{
+	struct rig *r = *state;
+	uint64_t before;
+
+	setup_large(r, 256 << 20);
+	before = memfd_blocks();
+	assert_int_equal(rig_do(r, false, 16 * PAGE, 8), DIRECT_NO);
+	assert_int_equal(rig_do(r, true, 16 * PAGE, 8), DIRECT_NO);
+	assert_int_equal(rig_link(r)->nextents, 1);
+	r->mem[16 * PAGE] = 1;
+	r->mem[17 * PAGE] = 1;
+	assert_int_equal(memfd_blocks(), before + 2 * PAGE / 512);
+	assert_int_equal(rig_do(r, false, 16 * PAGE, 2 * PAGE), DIRECT_DONE);
+	assert_int_equal(rig_do(r, false, 15 * PAGE, PAGE + 1), DIRECT_NO);
+	assert_int_equal(rig_do(r, false, 15 * PAGE, 8), DIRECT_NO);
+	assert_int_equal(rig_do(r, true, 17 * PAGE, PAGE + 1), DIRECT_NO);
+	assert_int_equal(rig_do(r, true, 16 * PAGE, 2 * PAGE), DIRECT_DONE);
+	/* Many pages, of which one does not exist. */
+	memset(r->mem + 100 * PAGE, 1, 20 * PAGE);
+	assert_int_equal(rig_do(r, false, 100 * PAGE, 20 * PAGE), DIRECT_DONE);
+	assert_int_equal(rig_do(r, false, 100 * PAGE, 20 * PAGE + 1), DIRECT_NO);
+	assert_int_equal(rig_do(r, false, 99 * PAGE, 3 * PAGE), DIRECT_NO);
+	assert_int_equal(memfd_blocks(), before + 22 * PAGE / 512);
+}
+
+static void punch(struct rig *r, uint64_t at)
+{
+	assert_int_equal(fallocate(arena_span().fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				   (off_t)(r->key->shared - 1 + at), PAGE), 0);
+}
+
+/* mincore() is asked once for many copies, to whatever pages of a group. A page that goes unannounced is not noticed. */
+static void test_absent_remembered(void **state)
+{
+	struct rig *r = *state;
+	uint64_t group;
+	uint32_t done = 0;
+
+	setup_large(r, 256 << 20);
+	group = ALIGN_UP(r->key->shared - 1, 64 * PAGE) - (r->key->shared - 1);
+	memset(r->mem, 1, 256 * PAGE);
+	punch(r, group);
+	assert_int_equal(rig_do(r, false, (uint32_t)group, 8), DIRECT_NO);
+	r->mem[group] = 1;
+	while (rig_do(r, false, (uint32_t)(group + done % 60 * PAGE), 8) == DIRECT_DONE) {
+		punch(r, group + (done + 1) % 60 * PAGE);
+		assert_true(++done <= 2 * TUNE_SELDOM);
+	}
+	assert_int_equal(done, TUNE_SELDOM + 1);
+}
+
+/* What the owner takes away by a call of the program is noticed at once, even if the page is there again at times. */
+static void test_absent_counted(void **state)
+{
+	struct rig *r = *state;
+	uint64_t before;
+
+	setup_large(r, 256 << 20);
+	memset(r->mem, 1, 8 * PAGE);
+	before = memfd_blocks();
+	for (uint32_t i = 1; i < 8; i++) {
+		assert_int_equal(rig_do(r, false, i * PAGE, 8), DIRECT_DONE);
+		assert_int_equal(arena_madvise((uintptr_t)r->mem + i * PAGE, PAGE, MADV_DONTNEED),
+				 0);
+		assert_int_equal(rig_do(r, false, i * PAGE, 8), DIRECT_NO);
+		assert_int_equal(rig_do(r, true, i * PAGE, 8), DIRECT_NO);
+		assert_int_equal(rig_do(r, false, 0, 8), DIRECT_DONE);
+		assert_int_equal(memfd_blocks(), before - i * PAGE / 512);
+	}
+}
+
+/* Where nothing more can be mapped, cross-memory attach does it, and attempts to map are rare. */
+static void test_no_addresses(void **state)
+{
+	struct rig *r = *state;
+	struct rlimit old, none;
+
+	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+	none = (struct rlimit){ 1 << 20, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	for (uint32_t i = 0; i < 2 * TUNE_RARELY; i++)
+		assert_int_equal(rig_do(r, false, 16, 3000), DIRECT_DONE);
+	assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
+	assert_memory_equal(r->mem + 16, r->src, 3000);
+	assert_int_equal(rig_link(r)->nextents, 0);
+	assert_int_equal(rig_link(r)->map_fails, 2);
+	for (uint32_t i = 0; i < 2 * TUNE_RARELY; i++)
+		assert_int_equal(rig_do(r, false, 16, 3000), DIRECT_DONE);
+	assert_int_equal(rig_link(r)->nextents, 1);
+}
+
+/* The arena may appear after the link: a peer looks for it at each copy until there is one. */
+static void test_late(void **state)
+{
+	struct rig *r = *state;
+
+	r->b.ep->pub->mem_size = 0;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
+		assert_int_equal(rig_link(r)->nextents, 0);
+	}
+	shm_publish_memory(r->b.ep);
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
+	assert_int_equal(rig_link(r)->nextents, 1);
 }
 
 /* What a peer may write beside its card and memfd while they are read, without regard to the sequence count. */
@@ -282,7 +475,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 		WRITE_ONCE(r->key->length, lens[prng_below(&g, ARRAY_SIZE(lens))]);
 		WRITE_ONCE(r->key->iova, prng_below(&g, 2) ? 0x10000 : 0xf000);
 		WRITE_ONCE(r->key->access, prng_below(&g, 4) ? ACCESS : 0);
-		WRITE_ONCE(r->key->seq, (uint32_t)prng_below(&g, 3));
+		WRITE_ONCE(r->key->lock.word, (uint32_t)prng_below(&g, 3));
 		WRITE_ONCE(r->b.ep->pub->mem_size, sizes[prng_below(&g, ARRAY_SIZE(sizes))]);
 		WRITE_ONCE(r->b.ep->pub->mem_base, prng_u64(&g));
 		WRITE_ONCE(r->b.ep->pub->mem_fd, (int)prng_below(&g, 20));
@@ -304,11 +497,9 @@ static void test_scribble(void **state)
 	for (uint32_t i = 0; i < 20000; i++) {
 		struct shm_link *l = rig_link(r);
 
-		/* The link maps once. */
-		if (i % 100 == 0) {
+		if (i % 100 == 0)
 			shm_map_close(l);
-			l->mem_tried = false;
-		}
+		l->map_wait = 0;
 		rig_do(r, i % 2, i % 5000, 1 + i % 3000);
 	}
 	smp_store_release(&r->stop, true);
@@ -347,7 +538,7 @@ static void test_references(void **state)
 
 	arena_pin(at - base, LEN);
 	rig_send(r, base, 1);
-	assert_non_null(l->mem);
+	assert_int_equal(l->nextents, 1);
 	rig_send(r, 0, 2);
 	rig_send(r, UINT64_MAX, 3);
 	rig_send(r, at + 1, 4);
@@ -376,6 +567,12 @@ int main(void)
 #endif
 		cmocka_unit_test_setup_teardown(test_withdrawn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribble, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_extents, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_absent_remembered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_absent_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_addresses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

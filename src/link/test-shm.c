@@ -111,7 +111,7 @@ static void pair_open(struct pair *p, bool no_cma)
 	assert_int_equal(recv(p->ctl, sock, sizeof(sock), MSG_WAITALL), sizeof(sock));
 	node_open(&p->me, 1, no_cma);
 	shm_ep_thread_start(p->me.ep);
-	assert_int_equal(shm_connect(p->me.ep, 2, sock, p->child, &p->l), 0);
+	assert_int_equal(shm_connect(p->me.ep, 2, sock, p->child, NS_S, &p->l), 0);
 }
 
 static void pair_close(struct pair *p)

@@ -96,9 +96,23 @@ static bool peer_open(struct peer *p, const char *addr)
 	return true;
 }
 
+/* A process keeps its endpoint until it ends. */
+static void ep_destroy(struct udp_ep *ep)
+{
+	struct udp_rx *rx, *t;
+
+	assert_true(list_empty(&ep->links));
+	list_for_each_entry_safe(rx, t, &ep->rx, entry) {
+		close(rx->fd);
+		free(rx);
+	}
+	udp_rxbuf_destroy(ep);
+	free(ep);
+}
+
 static void peer_close(struct peer *p)
 {
-	udp_ep_destroy(p->ep);
+	ep_destroy(p->ep);
 	close(p->epfd);
 	close(p->out);
 	free(p->n.buf);
@@ -219,7 +233,7 @@ static struct link *to_itself(struct peer *p, const char *addr)
 	return l;
 }
 
-static void ride(const char *addr)
+static void held_ack_with_message(const char *addr)
 {
 	struct peer p;
 	struct link *l = to_itself(&p, addr);
@@ -253,10 +267,10 @@ static void ride(const char *addr)
 }
 
 /* An ACK is sent together with a message that follows at once. */
-static void test_ack_rides(void **state)
+static void test_ack_with_message(void **state)
 {
-	ride("::ffff:127.0.0.1");
-	ride("::1");
+	held_ack_with_message("::ffff:127.0.0.1");
+	held_ack_with_message("::1");
 }
 
 /*
@@ -436,7 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_v6_without_checksum),
 		cmocka_unit_test(test_v4_any_id),
-		cmocka_unit_test(test_ack_rides),
+		cmocka_unit_test(test_ack_with_message),
 		cmocka_unit_test(test_ack_missed),
 		cmocka_unit_test(test_ack_missed_often),
 		cmocka_unit_test(test_ack_pattern),

@@ -72,7 +72,7 @@ static void t_down(struct link *l)
 	((struct node *)l->host_arg)->ndown++;
 }
 
-const struct link_host t_host = {
+const struct link_user_ops t_host = {
 	.input = t_input,
 	.writable = t_writable,
 	.down = t_down,
@@ -154,7 +154,7 @@ void rig_open(struct rig *r, const struct qp_card *card, const struct key_card *
 	/* The thread keeps running: its end would count as the death of the endpoint. */
 	node_start(&r->b);
 	shm_ep_thread_start(r->a.ep);
-	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
+	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), NS_S, &r->l), 0);
 	while (!shm_held(((struct shm_link *)r->l)->pub))
 		usleep(100);
 }

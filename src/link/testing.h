@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the test-*.c of link/: a shm endpoint with callbacks (struct link_host) that record what the link delivers. */
+/* For the test-*.c of link/: a shm endpoint with callbacks (struct link_user_ops) that record what the link delivers. */
 #ifndef RUSE_LINK_TESTING_H
 #define RUSE_LINK_TESTING_H
 
@@ -37,7 +37,7 @@ int t_copy(void *dst, const void *src, size_t len);
 int t_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 	       const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
 
-extern const struct link_host t_host;
+extern const struct link_user_ops t_host;
 /* Create an endpoint with rused's number proc. no_cma: without cross-memory attach. */
 void node_open(struct node *n, uint32_t proc, bool no_cma);
 void node_close(struct node *n);
@@ -70,7 +70,6 @@ struct rig {
 	struct key_card *key;
 	uint8_t *mem; /* MR of the target */
 	uint8_t *src;
-	uint32_t quiet;
 	bool stop; /* for a thread of the test */
 };
 

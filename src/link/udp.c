@@ -140,17 +140,6 @@ int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
 	return 0;
 }
 
-void udp_ep_destroy(struct udp_ep *ep)
-{
-	struct udp_rx *rx, *t;
-
-	BUG_ON(!list_empty(&ep->links));
-	list_for_each_entry_safe(rx, t, &ep->rx, entry)
-		udp_rx_del(ep, rx);
-	udp_rxbuf_destroy(ep);
-	free(ep);
-}
-
 struct link *udp_in(struct udp_ep *ep)
 {
 	return &ep->in;
@@ -314,7 +303,7 @@ int udp_poll(struct udp_ep *ep, int budget)
 	int n = 0;
 
 	/*
-	 * link_host.input() may call udp_poll() again; the inner call returns at once. It may also
+	 * link_user_ops.input() may call udp_poll() again; the inner call returns at once. It may also
 	 * add sockets at the end of the list.
 	 */
 	if (ep->polling)

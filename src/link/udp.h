@@ -3,7 +3,7 @@
  * udp: links to other hosts, RoCEv2 (IBA annex A17) over UDP sockets.
  *
  * A process has one endpoint. It receives on the sockets that rused gave it, one per leased block
- * of QP numbers (daemon/lease.h). They are members of the host's SO_REUSEPORT group on port 4791,
+ * of QP numbers (daemon/state/lease.h). They are members of the host's SO_REUSEPORT group on port 4791,
  * in which a BPF program selects the socket by destination QP number. The endpoint sends from other
  * sockets, one per destination block. GRO at the receiving host merges packets with the same source
  * port before that selection; with a socket per block it never merges packets for two blocks.
@@ -41,7 +41,7 @@ struct udp_stats {
 
 struct udp_cfg {
 	struct udp_stats *stats;	/* where to count; NULL: in the endpoint */
-	const struct link_host *host;	/* link.host of all links, also of that on which packets arrive (udp_in()) */
+	const struct link_user_ops *host;	/* link.host of all links, also of that on which packets arrive (udp_in()) */
 	void *host_arg;
 	uint16_t port;		/* UDP port of the peers; 0: 4791 */
 	int epfd;		/* epoll set to which the sockets are added, with data.ptr = struct link_fd * */
@@ -79,8 +79,6 @@ struct udp_path {
 
 /* Create the endpoint, without sockets. 0, -ENOMEM. */
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **ep);
-/* Destroy the endpoint and close its sockets. All its links must have been destroyed. */
-void udp_ep_destroy(struct udp_ep *ep);
 /* Set the socket options of a receiving socket. 0 or -errno. */
 int udp_ep_prepare_socket(int fd);
 /* Add a receiving socket. Takes ownership, also on failure. 0 or -errno. */

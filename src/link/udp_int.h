@@ -86,7 +86,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 			  const struct seg_net *net, bool v4);
 /* Drop a reference; the last one closes the socket. tx may be NULL. */
 void udp_tx_put(struct udp_tx *tx);
-/* The socket has refused a packet: when it has room again, flush held ACKs and call link_host.writable(). */
+/* The socket has refused a packet: when it has room again, flush held ACKs and call link_user_ops.writable(). */
 void udp_tx_full(struct udp_tx *tx);
 /* Sleep until the socket is writable, for at most ns. Returns whether it is. */
 bool udp_tx_wait(struct udp_tx *tx, ns_t ns);

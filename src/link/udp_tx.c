@@ -74,7 +74,7 @@ static struct train *udp_train_for(struct batch *b, uint32_t size)
 /* Write the packets of the segment and their ICRCs. 0, or an error of link_ops.send. */
 static int udp_tx_build(struct batch *b, const struct seg *seg)
 {
-	const struct link_host *host = b->ep->cfg.host;
+	const struct link_user_ops *host = b->ep->cfg.host;
 	uint32_t count = packet_count(seg);
 	uint8_t hdr[IPUDP_MAX];
 
@@ -139,7 +139,7 @@ static int udp_tx_refused(struct udp_tx *tx, int err, bool gso)
 		break;
 	}
 	if (!tx->ep->stats->lost_tx++)
-		log_warn("udp: cannot send a packet: %s; `ruse status' counts lost packets",
+		log_warn("udp: cannot send a packet: %s; `ruse status` counts lost packets",
 			 strerrordesc_np(-err));
 	return 0;
 }

@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "base/log.h"
 #include "loop/loop.h"
 
 #define EVENTS 64
+#define SLOW NS_S	/* a round that takes longer is logged: programs wait for their answers meanwhile */
 
 ns_t loop_clock(void)
 {
@@ -157,6 +159,18 @@ static int loop_wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 	return epoll_wait(l->epfd, ev, EVENTS, idle ? loop_wait_ms(l) : 0);
 }
 
+/* The end of a round with n events. */
+static void loop_round_end(struct loop *l, int n)
+{
+	ns_t end = loop_clock();
+
+	if (end - l->now >= SLOW)
+		log_warn("answers were late: handling %d events took %lld ms; the processor or the disk was busy, or a "
+			 "request was large", n, (long long)((end - l->now) / NS_MS));
+	if (l->last == NS_NEVER)
+		l->last = l->now = end;
+}
+
 int loop_run(struct loop *l, void (*after)(struct loop *l))
 {
 	struct epoll_event ev[EVENTS];
@@ -180,8 +194,7 @@ int loop_run(struct loop *l, void (*after)(struct loop *l))
 		l->moment++;
 		timer_run(&l->timers, l->now);
 		after(l);
-		if (l->last == NS_NEVER)
-			l->last = l->now = loop_clock();
+		loop_round_end(l, max(n, 0));
 	}
 	return 0;
 }

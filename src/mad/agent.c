@@ -5,19 +5,19 @@
 #include "base/log.h"
 #include "mad/mad_internal.h"
 
-void mad_host_init(struct mad_host *h)
+void mad_ports_init(struct mad_ports *h)
 {
-	*h = (struct mad_host){ 0 };
+	*h = (struct mad_ports){ 0 };
 	timer_heap_init(&h->timers);
 }
 
-void mad_host_fini(struct mad_host *h)
+void mad_ports_fini(struct mad_ports *h)
 {
 	BUG_ON(h->nports);
 	timer_heap_fini(&h->timers);
 }
 
-void mad_port_init(struct mad_port *p, struct mad_host *h)
+void mad_port_init(struct mad_port *p, struct mad_ports *h)
 {
 	p->host = h;
 	list_init(&p->agents);

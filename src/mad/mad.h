@@ -55,7 +55,7 @@ struct mad_ops {
 };
 
 /* Shared by the device ports of a host: transaction ids and timers. */
-struct mad_host {
+struct mad_ports {
 	uint32_t last_hi_tid;	/* upper half of the transaction ids of the agent created last: 24 bits, cyclic */
 	uint32_t nports;
 	struct timer_heap timers;
@@ -63,7 +63,7 @@ struct mad_host {
 };
 
 struct mad_port {
-	struct mad_host *host;
+	struct mad_ports *host;
 	const struct mad_ops *ops;
 	void *ctx;
 	uint8_t lmc;
@@ -117,11 +117,11 @@ struct mad_send {
 	void *cookie;		/* for done(), recv() and mad_cancel() */
 };
 
-void mad_host_init(struct mad_host *h);
+void mad_ports_init(struct mad_ports *h);
 /* mad_port_fini() must have been called for all ports (BUG_ON). */
-void mad_host_fini(struct mad_host *h);
+void mad_ports_fini(struct mad_ports *h);
 /* The caller has set ops, ctx, lmc, qps and num. */
-void mad_port_init(struct mad_port *p, struct mad_host *h);
+void mad_port_init(struct mad_port *p, struct mad_ports *h);
 void mad_port_fini(struct mad_port *p, ns_t now);	/* destroys the remaining agents */
 
 /*
@@ -144,7 +144,7 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now);
 void mad_input(struct mad_port *p, const struct mad_addr *from, const void *mad, size_t len,
 	       ns_t now);
 /* Time at which mad_timer() must be called; NS_NEVER: not at all. */
-ns_t mad_wake(const struct mad_host *h);
-void mad_timer(struct mad_host *h, ns_t now);
+ns_t mad_wake(const struct mad_ports *h);
+void mad_timer(struct mad_ports *h, ns_t now);
 
 #endif

@@ -90,7 +90,7 @@ void tx_done(struct mad_tx *tx, enum mad_send_status st, uint8_t rmpp_status, ns
 /* The send that this MAD answers or acknowledges (the kernel's ib_find_send_mad()), or NULL. */
 struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad);
 int tx_set_timer(struct mad_tx *tx, uint32_t ms, ns_t now);
-/* why.c: a request has timed out: leaves the reason in mad_host.why. */
+/* why.c: a request has timed out: leaves the reason in mad_ports.why. */
 void tx_why(const struct mad_tx *tx);
 /* Sends one MAD. */
 int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad);

@@ -18,7 +18,7 @@ static void stuck_tx(const struct mad_tx *tx, struct why *why)
 		why_set(why, WAIT_MAD_LID, class, attr, tx->addr.lid, tx->addr.qpn, sent, all);
 }
 
-void mad_agent_stuck(const struct mad_agent *a, mad_wait_fn fn, void *arg)
+void mad_agent_stuck(const struct mad_agent *a, mad_stuck_fn fn, void *arg)
 {
 	const struct mad_tx *tx;
 	struct why why;

@@ -9,7 +9,7 @@
 struct mad_agent;
 
 /* Calls fn for each. since: time of mad_send(). */
-typedef void (*mad_wait_fn)(void *arg, const struct why *why, ns_t since);
-void mad_agent_stuck(const struct mad_agent *a, mad_wait_fn fn, void *arg);
+typedef void (*mad_stuck_fn)(void *arg, const struct why *why, ns_t since);
+void mad_agent_stuck(const struct mad_agent *a, mad_stuck_fn fn, void *arg);
 
 #endif

@@ -54,7 +54,7 @@ void net_init(struct net *n, bool roce)
 {
 	memset(n, 0, sizeof(*n));
 	n->roce = roce;
-	mad_host_init(&n->host);
+	mad_ports_init(&n->host);
 	for (uint32_t i = 0; i < NET_PORTS; i++) {
 		n->ports[i].net = n;
 		n->ports[i].index = i;
@@ -71,7 +71,7 @@ void net_fini(struct net *n)
 	for (uint32_t i = 0; i < NET_PORTS; i++)
 		mad_port_fini(&n->ports[i].port, n->now);
 	assert_int_equal(mad_wake(&n->host), NS_NEVER);
-	mad_host_fini(&n->host);
+	mad_ports_fini(&n->host);
 }
 
 struct mad_addr net_addr(const struct net *n, uint8_t qp, uint32_t index)

@@ -28,7 +28,7 @@ struct net_mad {
 };
 
 struct net {
-	struct mad_host host;
+	struct mad_ports host;
 	struct net_port ports[NET_PORTS];
 	bool roce;
 	ns_t now;

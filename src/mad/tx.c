@@ -253,12 +253,12 @@ int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now)
 	return rc;
 }
 
-ns_t mad_wake(const struct mad_host *h)
+ns_t mad_wake(const struct mad_ports *h)
 {
 	return timer_next(&h->timers);
 }
 
-void mad_timer(struct mad_host *h, ns_t now)
+void mad_timer(struct mad_ports *h, ns_t now)
 {
 	timer_run(&h->timers, now);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The allocation functions of libc. Blocks that a program is likely to register come from the arena
- * (arena/arena.h), where peers can map them: page-aligned ones of any size, and malloc(), calloc() and realloc() from
- * LARGE bytes on. All others come from the next definition, which need not be libc's.
+ * The allocation functions of libc. Blocks that a program wants aligned to a page or more come from the arena
+ * (arena/arena.h), where peers can map them: programs register such blocks. All others come from the next definition,
+ * which need not be libc's. The wide form of the arena has more of them (calls_wide.c).
  *
  * Programs that do not use RDMA have no arena: arena_alloc() and arena_has() then fail at once.
  *
@@ -14,11 +14,10 @@
 #include <string.h>
 #include "arena/arena.h"
 #include "base/sys.h"
+#include "preload/heap.h"
 #include "preload/preload.h"
 #include "preload/real_alloc.h"
-
-/* From this size on libc's malloc() maps memory for a block of its own (M_MMAP_THRESHOLD). */
-#define LARGE (128u << 10)
+#include "preload/wide.h"
 
 static struct early {
 	_Alignas(16) char buf[16384];
@@ -49,6 +48,7 @@ static noinline __cold bool alloc_resolve(void)
 		return false;
 	busy = true;
 	real_resolve_alloc();
+	fork_handlers();
 	busy = false;
 	return true;
 }
@@ -56,19 +56,9 @@ static noinline __cold bool alloc_resolve(void)
 /* The next definition of an allocation function; NULL while it is being looked up. */
 #define NEXT(name) (likely(real_alloc.name) || alloc_resolve() ? real_alloc.name : NULL)
 
-/* The block if it comes from the arena, else NULL. errno is unchanged. */
-static noinline void *alloc_large(size_t len, size_t align, enum arena_use use, bool zero)
-{
-	int e = errno;
-	void *p = arena_alloc(len, align, use, zero);
-
-	errno = e;
-	return p;
-}
-
 HOOK void *malloc(size_t len)
 {
-	void *p = unlikely(len >= LARGE) ? alloc_large(len, 1, ARENA_LARGE, false) : NULL;
+	void *p = unlikely(arena_wide) ? wide_malloc(len) : NULL;
 
 	if (unlikely(p))
 		return p;
@@ -77,11 +67,8 @@ HOOK void *malloc(size_t len)
 
 HOOK void *calloc(size_t n, size_t size)
 {
-	size_t len;
-	void *p = NULL;
+	void *p = unlikely(arena_wide) ? wide_calloc(n, size) : NULL;
 
-	if (!__builtin_mul_overflow(n, size, &len) && unlikely(len >= LARGE))
-		p = alloc_large(len, 1, ARENA_LARGE, true);
 	if (unlikely(p))
 		return p;
 	return NEXT(calloc) ? real_alloc.calloc(n, size) : early_alloc(1, n * size);
@@ -92,11 +79,18 @@ static noinline __cold void alloc_free_arena(void *p)
 	static const char text[] = "free(): invalid pointer\n";
 	int e = errno;
 
-	if (!arena_free(p)) {
+	if (check_freed_near(p, 1))
+		heap_freeing(p, arena_usable(p));
+	if (arena_free(p)) {
+		errno = e;
+		return;
+	}
+	if (!arena_lost() || !NEXT(free)) {
 		sys_write(STDERR_FILENO, text, sizeof(text) - 1);
 		abort();
 	}
 	errno = e;
+	real_alloc.free(p);
 }
 
 HOOK void free(void *p)
@@ -121,17 +115,19 @@ static void *alloc_move(void *p, size_t old, size_t len)
 
 static noinline void *alloc_realloc_arena(void *p, size_t len)
 {
-	int e = errno;
 	size_t old = arena_usable(p);
-	void *new = p;
+	int e = errno;
+	void *new;
 
+	if (!old && arena_lost() && NEXT(realloc)) {
+		errno = e;
+		return real_alloc.realloc(p, len);
+	}
 	if (!len) {
 		free(p);
 		return NULL;
 	}
-	/* A block that shrinks to a fraction gives its pages back. */
-	if (len < LARGE || len < old / 2 || !arena_extend(p, len))
-		new = alloc_move(p, old, len);
+	new = wide_extend(p, old, len) ? p : alloc_move(p, old, len);
 	if (new)
 		errno = e;
 	return new;
@@ -139,32 +135,32 @@ static noinline void *alloc_realloc_arena(void *p, size_t len)
 
 HOOK void *realloc(void *p, size_t len)
 {
-	void *new;
-	size_t old;
+	void *new = NULL;
 
 	if (unlikely(arena_has(p)))
 		return alloc_realloc_arena(p, len);
 	if (unlikely(early_has(p)))
 		return alloc_move(p, (size_t)(early.buf + sizeof(early.buf) - (char *)p), len);
-	if (unlikely(len >= LARGE) && NEXT(malloc_usable_size)) {
-		old = p ? real_alloc.malloc_usable_size(p) : 0;
-		new = old < len ? alloc_large(len, 1, ARENA_LARGE, false) : NULL;
-		if (new) {
-			if (p)
-				memcpy(new, p, old);
-			free(p);
-			return new;
-		}
-	}
+	if (unlikely(arena_wide) && NEXT(malloc_usable_size))
+		new = wide_realloc(p, p ? real_alloc.malloc_usable_size(p) : 0, len);
+	if (unlikely(new))
+		return new;
 	return NEXT(realloc) ? real_alloc.realloc(p, len) : early_alloc(1, len);
 }
 
-/* What the aligned functions may take from the arena: blocks of whole pages, or with the alignment of a page. */
+/* What the aligned functions take from the arena. errno is unchanged. */
 static void *alloc_aligned(size_t align, size_t len)
 {
-	if (likely(align < PAGE && len < PAGE))
+	int e = errno;
+	void *p;
+
+	if (likely(align < PAGE && (!arena_wide || len < PAGE)))
 		return NULL;
-	return align & (align - 1) ? NULL : alloc_large(len, align, ARENA_ALIGNED, false);
+	p = align & (align - 1) ? NULL : arena_alloc(len, align, ARENA_ALIGNED, false);
+	if (p)
+		check_freed_taken(p, len, false);
+	errno = e;
+	return p;
 }
 
 HOOK void *memalign(size_t align, size_t len)
@@ -219,7 +215,7 @@ HOOK void *pvalloc(size_t len)
 
 HOOK size_t malloc_usable_size(void *p)
 {
-	if (unlikely(arena_has(p)))
+	if (unlikely(arena_has(p)) && !arena_lost())
 		return arena_usable(p);
 	return early_has(p) || !NEXT(malloc_usable_size) ? 0 : real_alloc.malloc_usable_size(p);
 }

@@ -16,7 +16,7 @@ static int close_ours(int fd)
 	bool owner = preload_owns_tables();
 	int e = errno, ret;
 
-	if (owner && vf && vf->kind == VFILE_OWN)
+	if (vf && preload_hidden(vf))
 		return (int)libc_result(-EBADF, e);
 	vf = owner ? fdtab_remove(fd) : NULL;
 	ret = sys_close(fd);
@@ -33,7 +33,7 @@ HOOK int close(int fd)
 /* Lowest descriptor in fd..last that belongs to the engine, or -1. */
 static int next_own(unsigned int fd, unsigned int last)
 {
-	int own = fd > INT_MAX ? -1 : fdtab_next((int)fd);
+	int own = fd > INT_MAX || !fork_protects_own() ? -1 : fdtab_next((int)fd);
 
 	while (own >= 0 && (unsigned int)own <= last) {
 		struct vfile *vf = fdtab_lookup(own);
@@ -117,12 +117,16 @@ void preload_own_reset(void)
 {
 	int keep = arena_span().fd;
 
-	for (int fd = next_own(0, INT_MAX); fd >= 0; fd = next_own((unsigned int)fd + 1, INT_MAX)) {
-		if (fd == keep && arena_bytes)
+	for (int fd = fdtab_next(0); fd >= 0; fd = fdtab_next(fd + 1)) {
+		struct vfile *vf = fdtab_lookup(fd);
+
+		if (!vf || vf->kind != VFILE_OWN || fd == keep)
 			continue;
 		fdtab_own(fd, false);
-		sys_close(fd);
+		if (!arena_is_confined()) /* the filter may kill the child */
+			sys_close(fd);
 	}
+	fork_made_own();
 }
 
 /* Another name of the same function in libc. */

@@ -2,6 +2,7 @@
 /* Reads of counter files (counter.h), and libc's functions that read at an offset. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,33 +35,60 @@ static void counter_release(struct vfile *vf)
 
 static const struct vfile_ops counter_ops = { .release = counter_release };
 
-bool counter_path(const char *path)
+/* Is a path below the run directory that of a counter file? */
+static bool counter_path(const char *path)
 {
-	return strstr(path, "counters/") || strstr(path, "/ports/1/cm_");
+	static const char cm[] = "/ports/1/cm_";	/* cm_tx_msgs/req and the like */
+	const char *at = strstr(path, cm);
+
+	return strstr(path, "counters/") || (at && strchr(at + sizeof(cm) - 1, '/'));
 }
 
-void counter_install(int fd, const char *path)
-{
-	size_t len = strlen(path) + 1;
-	struct vfile *vf, *old = NULL;
-	struct counter *c;
-	int e = errno;
+/* The program began in a directory of a device: the child of a shell, which tells by PWD. */
+static bool counter_inside;
 
-	if (fdtab_reserve(fd))
-		goto out;
-	c = malloc(sizeof(*c) + len);
-	vf = c ? vfile_new(VFILE_COUNTER, c, &counter_ops) : NULL;
-	if (!vf) {
-		free(c);
-		goto out;
-	}
-	memset(c, 0, sizeof(*c));
-	memcpy(c->path, path, len);
-	fdtab_install(fd, vf, &old);
-	if (old)
-		vfile_put(old);
-out:
-	errno = e;
+void counter_begin(void)
+{
+	static const char class[] = "/sys/class/infiniband/";
+	const char *pwd = getenv("PWD");
+
+	counter_inside = pwd && !strncmp(pwd, class, sizeof(class) - 1);
+}
+
+/* The directory with sysfs. "": the program has used none. */
+static const char *counter_sysfs(void)
+{
+	if (unlikely(counter_inside) && !*engine_sysfs() && preload_owns_tables())
+		preload_attach();
+	return engine_sysfs();
+}
+
+/* The path of the open file fd, if it is a counter. */
+static bool counter_found(int fd, char *path, size_t size)
+{
+	static const char gone[] = " (deleted)";
+	const char *sysfs = counter_sysfs();
+	size_t top = strlen(sysfs), n;
+	char link[32];
+	long got;
+
+	if (!top)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	got = sys_call(SYS_readlinkat, AT_FDCWD, link, path, size - 1);
+	if (got <= 0)
+		return false;
+	n = (size_t)got;
+	path[n] = '\0';
+	if (strncmp(path, sysfs, top) || path[top] != '/')
+		return false;
+	/* A vfork child uses the memory of its parent. */
+	if (!preload_owns_tables())
+		return false;
+	/* rused has replaced the file since it was opened. */
+	if (n > sizeof(gone) && !strcmp(path + n - sizeof(gone) + 1, gone))
+		path[n - sizeof(gone) + 1] = '\0';
+	return counter_path(path);
 }
 
 /*
@@ -88,6 +116,50 @@ static int counter_fetch(struct counter *c)
 	memcpy(c->text, text, (size_t)n);
 	WRITE_ONCE(c->len, (uint32_t)n);
 	return fd;
+}
+
+bool counter_is(int fd)
+{
+	char path[512];
+	int e = errno;
+	bool is = counter_found(fd, path, sizeof(path));
+
+	errno = e;
+	return is;
+}
+
+void counter_opened(int fd)
+{
+	char path[512];
+	struct vfile *vf, *old = NULL;
+	struct counter *c;
+	int e = errno, file;
+	size_t len;
+	long flags;
+
+	if (!counter_found(fd, path, sizeof(path)) || fdtab_reserve(fd))
+		goto out;
+	len = strlen(path) + 1;
+	c = malloc(sizeof(*c) + len);
+	vf = c ? vfile_new(VFILE_COUNTER, c, &counter_ops) : NULL;
+	if (!vf) {
+		free(c);
+		goto out;
+	}
+	memset(c, 0, sizeof(*c));
+	memcpy(c->path, path, len);
+	file = counter_fetch(c);
+	WRITE_ONCE(c->len, 0u);		/* the value is that of the first read, not of the open */
+	flags = sys_fcntl(fd, F_GETFD, 0);
+	if (file >= 0 && flags >= 0)
+		sys_call(SYS_dup3, file, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	if (file >= 0)
+		sys_close(file);
+	fdtab_install(fd, vf, &old);
+	if (old)
+		vfile_put(old);
+out:
+	errno = e;
 }
 
 ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at)
@@ -121,11 +193,6 @@ ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at
 	return n;
 }
 
-static void counter_vfile_put(void *vf)
-{
-	vfile_put(vf);
-}
-
 static ssize_t pread_ours(int fd, void *buf, size_t count, off_t at)
 {
 	struct vfile *vf = vfile_get(fd);
@@ -133,7 +200,7 @@ static ssize_t pread_ours(int fd, void *buf, size_t count, off_t at)
 
 	if (!vf)
 		return -EBADF;
-	pthread_cleanup_push(counter_vfile_put, vf);
+	pthread_cleanup_push(preload_cancelled_put, vf);
 	if (vf->kind == VFILE_COUNTER)
 		ret = counter_read(vf, fd, buf, count, at);
 	pthread_cleanup_pop(1);
@@ -174,3 +241,47 @@ PREAD_CHK_HOOK(__pread64_chk, off64_t)
 
 /* Another name that libc exports for the same function. */
 extern __typeof__(pread64) __pread64 __attribute__((alias("pread64"), copy(pread64))) HOOK;
+
+/* Streams: the cookie is the descriptor. */
+
+static ssize_t stream_read(void *cookie, char *buf, size_t count)
+{
+	int e = errno;
+
+	return libc_result(pread_ours((int)(intptr_t)cookie, buf, count, -1), e);
+}
+
+static int stream_seek(void *cookie, off64_t *at, int whence)
+{
+	int e = errno;
+	long now = sys_call(SYS_lseek, (int)(intptr_t)cookie, *at, whence);
+
+	if (now < 0)
+		return (int)libc_result(now, e);
+	*at = now;
+	return 0;
+}
+
+static int stream_close(void *cookie)
+{
+	int fd = (int)(intptr_t)cookie, e = errno;
+
+	preload_fd_fresh(fd);
+	return (int)libc_result(sys_close(fd), e);
+}
+
+FILE *counter_stream(int fd)
+{
+	static const cookie_io_functions_t calls = { .read = stream_read, .seek = stream_seek,
+						     .close = stream_close };
+	struct vfile *vf = fdtab_lookup(fd);
+	FILE *f;
+
+	if (likely(!vf) || vf->kind != VFILE_COUNTER)
+		return NULL;
+	f = fopencookie((void *)(intptr_t)fd, "r", calls);
+	/* For fileno(), which C++ streams read from; the functions above do not use it. */
+	if (f)
+		f->_fileno = fd;
+	return f;
+}

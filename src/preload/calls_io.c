@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "engine/python.h"
 #include "preload/counter.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
@@ -36,8 +37,9 @@ void preload_fd_forget(int fd)
 	errno = e;
 }
 
-static void io_vfile_put(void *vf)
+void preload_cancelled_put(void *vf)
 {
+	preload_unwound();
 	vfile_put(vf);
 }
 
@@ -84,7 +86,7 @@ static ssize_t read_ours(int fd, void *buf, size_t count)
 
 	if (!vf)
 		return REAL(read)(fd, buf, count);
-	pthread_cleanup_push(io_vfile_put, vf);
+	pthread_cleanup_push(preload_cancelled_put, vf);
 	ret = vfile_read(vf, fd, buf, count);
 	pthread_cleanup_pop(1);
 	return libc_result(ret, e);
@@ -164,14 +166,14 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		if (vf)
 			vfile_put(vf);
 		break;
-	case VFILE_EVENT_ASYNC:
-	case VFILE_EVENT_COMP:
 	case VFILE_ISSM:
 		break;
 	case VFILE_NETLINK:
 		return send(fd, buf, count, 0);
 	case VFILE_COUNTER:
 		return REAL(write)(fd, buf, count);
+	case VFILE_EVENT_ASYNC:
+	case VFILE_EVENT_COMP:		/* open for reading only */
 	case VFILE_OWN:
 		ret = -EBADF;
 		break;
@@ -185,7 +187,9 @@ HOOK ssize_t write(int fd, const void *buf, size_t count)
 	int e;
 
 	if (likely(!vf))
-		return real.write(fd, buf, count);
+		return unlikely(fd == PYTHON_FD) && python_written(buf, count) ?
+			       (ssize_t)count :
+			       real.write(fd, buf, count);
 	if (unlikely(vf->kind != VFILE_UVERBS || !engine_thread_ready))
 		return write_slow(vf, fd, buf, count);
 	e = errno;
@@ -234,8 +238,7 @@ static int ioctl_ours(struct vfile *vf, int fd, unsigned long cmd, void *arg)
 
 static bool has_ioctl(const struct vfile *vf)
 {
-	return vf->kind == VFILE_UVERBS || vf->kind == VFILE_UCMA || vf->kind == VFILE_UMAD ||
-	       vf->kind == VFILE_ISSM;
+	return vf->kind <= VFILE_ISSM;
 }
 
 /* True for commands that the kernel's ioctl() handles for every file, whatever its driver. */
@@ -260,6 +263,27 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 		return real.ioctl(fd, cmd, arg);
 	vf = vfile_get(fd);
 	return vf ? ioctl_ours(vf, fd, cmd, arg) : real.ioctl(fd, cmd, arg);
+}
+
+/* The device file of uverbs cannot seek, unlike the memfd behind it. */
+static bool lseek_refused(int fd)
+{
+	const struct vfile *vf = fdtab_lookup(fd);
+
+	if (likely(!vf || vf->kind != VFILE_UVERBS))
+		return false;
+	errno = ESPIPE;
+	return true;
+}
+
+HOOK off_t lseek(int fd, off_t at, int whence)
+{
+	return unlikely(lseek_refused(fd)) ? -1 : REAL(lseek)(fd, at, whence);
+}
+
+HOOK off64_t lseek64(int fd, off64_t at, int whence)
+{
+	return unlikely(lseek_refused(fd)) ? -1 : REAL(lseek64)(fd, at, whence);
 }
 
 /* Registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), msync(), mincore(), mlock().
+ * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), msync(), mincore(), mlock(), shmat().
  *
  * The provider libraries of libibverbs call mmap() for the rings of each object. These rings are in the memory of the
  * process already, so mmap() returns their address, without a system call or page faults.
  *
- * Private anonymous memory of ARENA_MIN bytes or more comes from the arena (arena/arena.h), as large blocks of
- * malloc() do. The other calls on such memory have the results that they have on private memory (arena_calls.c).
+ * Calls on memory of the arena (arena/arena.h) have the results that they have on private memory (arena_calls.c). For
+ * all other memory the addresses are compared, and the next definition is called: no lock, no store.
  *
  * An allocator may call these functions before this library's constructor has run; REAL() is a raw system call until
  * then (real.c).
  */
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include "arena/arena.h"
+#include "arena/calls.h"
 #include "engine/engine.h"
+#include "preload/heap.h"
 #include "preload/preload.h"
-
-#define ARENA_MIN (64u << 10)
+#include "preload/wide.h"
 
 /* Address of the ring at this offset of a uverbs descriptor. NULL: no provider's mmap() of a ring; call the real one. */
 static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
@@ -36,31 +38,20 @@ static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t 
 	return p;
 }
 
-/* The arena's part of mmap(). NULL: call the real one. */
-static void *mmap_arena(void *addr, size_t len, int prot, int flags)
-{
-	int e = errno;
-	void *p;
-
-	if (addr || len < ARENA_MIN || prot != (PROT_READ | PROT_WRITE) ||
-	    flags != (MAP_PRIVATE | MAP_ANONYMOUS))
-		return NULL;
-	p = arena_mmap(len);
-	errno = e;
-	return p;
-}
-
 /*
  * Divides [addr, addr + len), rounded up to pages, into the parts before, in and after the arena. Any may be empty.
  * False: nothing of it is in the arena.
  */
 static bool arena_part(uintptr_t addr, size_t len, uintptr_t *from, uintptr_t *to, uintptr_t *end)
 {
+	uintptr_t base = arena_base;
+
+	*from = *to = *end = 0;
 	if (likely(!arena_bytes) || __builtin_add_overflow(addr, ALIGN_UP(len, PAGE), end))
 		return false;
-	*from = max(addr, arena_base);
-	*to = min(*end, arena_base + arena_bytes);
-	return *from < *to;
+	*from = max(addr, base);
+	*to = min(*end, base + arena_bytes);
+	return *from < *to && !arena_lost();
 }
 
 /*
@@ -108,29 +99,43 @@ static void *mmap_real(mmap_call real_call, void *addr, size_t len, int prot, in
 	return mmap_done(real_call(addr, len, prot, flags, fd, offset), len);
 }
 
+/* What ruse itself has for this call, or NULL. */
+static inline void *mmap_own(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	if (!(flags & MAP_ANONYMOUS))
+		return ring_of(addr, len, prot, flags, fd, offset);
+	return unlikely(arena_wide) ? wide_mmap(addr, len, prot, flags) : NULL;
+}
+
+/* What is mapped shared may be what was there before. */
+static void *mmap_told(void *p, size_t len, int flags)
+{
+	if (unlikely(READ_ONCE(check_freed_live)) && p != MAP_FAILED)
+		check_freed_taken(p, len, (flags & MAP_TYPE) != MAP_PRIVATE);
+	return p;
+}
+
 HOOK void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	void *p = flags & MAP_ANONYMOUS ? mmap_arena(addr, len, prot, flags) :
-					  ring_of(addr, len, prot, flags, fd, offset);
+	void *p = mmap_own(addr, len, prot, flags, fd, offset);
 
-	return p ? p : mmap_real(REAL(mmap), addr, len, prot, flags, fd, offset);
+	p = p ?: mmap_real(REAL(mmap), addr, len, prot, flags, fd, offset);
+	return mmap_told(p, len, flags);
 }
 
 HOOK void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 {
-	void *p = flags & MAP_ANONYMOUS ? mmap_arena(addr, len, prot, flags) :
-					  ring_of(addr, len, prot, flags, fd, offset);
+	void *p = mmap_own(addr, len, prot, flags, fd, offset);
 
-	return p ? p : mmap_real(REAL(mmap64), addr, len, prot, flags, fd, offset);
+	p = p ?: mmap_real(REAL(mmap64), addr, len, prot, flags, fd, offset);
+	return mmap_told(p, len, flags);
 }
 
-HOOK int munmap(void *addr, size_t len)
+static int munmap_real(void *addr, size_t len)
 {
 	uintptr_t from, to, end, at = (uintptr_t)addr;
 	int rc = 0;
 
-	if (engine_unmap(addr, len))
-		return 0;
 	if (at & (PAGE - 1) || !arena_part(at, len, &from, &to, &end))
 		return REAL(munmap)(addr, len);
 	if (at < from)
@@ -139,10 +144,25 @@ HOOK int munmap(void *addr, size_t len)
 	return to < end && !rc ? REAL(munmap)((void *)to, end - to) : rc;
 }
 
+HOOK int munmap(void *addr, size_t len)
+{
+	uint64_t call = 0;
+	int rc;
+
+	if (engine_unmap(addr, len))
+		return 0;
+	if (check_freed_near(addr, len))
+		call = heap_giving(addr, len, FREED_UNMAPPED);
+	rc = munmap_real(addr, len);
+	if (unlikely(call))
+		check_freed_end(call, !rc);
+	return rc;
+}
+
 /* MREMAP_FIXED may name a place in the arena, from anywhere. */
 static void *mremap_real(void *addr, size_t old, size_t len, int flags, void *to)
 {
-	return mmap_done(REAL(mremap)(addr, old, len, flags, to), len);
+	return mmap_told(mmap_done(REAL(mremap)(addr, old, len, flags, to), len), len, MAP_SHARED);
 }
 
 HOOK void *mremap(void *addr, size_t old, size_t len, int flags, ...)
@@ -165,7 +185,7 @@ HOOK void *mremap(void *addr, size_t old, size_t len, int flags, ...)
 		errno = -rc;
 		return MAP_FAILED;
 	}
-	return to ? mmap_done(addr, len) : addr;
+	return mmap_told(to ? mmap_done(addr, len) : addr, len, MAP_SHARED);
 }
 
 /* The real call on the parts outside the arena, and one of the arena's functions on the part in it. 0 or -1. */
@@ -212,16 +232,16 @@ HOOK int pkey_mprotect(void *addr, size_t len, int prot, int pkey)
  * Bytes from addr to the first page of the arena that the program does not have; len: there is none. To the kernel such a
  * page is mapped, so calls whose result says what is mapped end there.
  */
-static size_t mapped_len(const void *addr, size_t len)
+static size_t mapped_len(uintptr_t addr, size_t len)
 {
-	uintptr_t from, to, end, at = (uintptr_t)addr & ~(PAGE - 1);
+	uintptr_t from, to, end, at = addr & ~(PAGE - 1);
 
-	if (likely(!arena_part(at, len + ((uintptr_t)addr - at), &from, &to, &end)))
+	if (likely(!arena_part(at, len + (addr - at), &from, &to, &end)))
 		return len;
 	end = from + arena_whole(from, to - from);
 	if (end == to)
 		return len;
-	return end > (uintptr_t)addr ? end - (uintptr_t)addr : 0;
+	return end > addr ? end - addr : 0;
 }
 
 /* A call that has succeeded, but has met pages that the program does not have. */
@@ -229,7 +249,7 @@ static int mapped_result(int rc, const void *addr, size_t len)
 {
 	int e = errno;
 
-	return rc || mapped_len(addr, len) == len ? rc : (int)libc_result(-ENOMEM, e);
+	return rc || mapped_len((uintptr_t)addr, len) == len ? rc : (int)libc_result(-ENOMEM, e);
 }
 
 HOOK int msync(void *addr, size_t len, int flags)
@@ -253,7 +273,7 @@ static void lock_note(const void *addr, size_t len)
 
 HOOK int mlock(const void *addr, size_t len)
 {
-	size_t n = mapped_len(addr, len);
+	size_t n = mapped_len((uintptr_t)addr, len);
 	int rc = REAL(mlock)(addr, n);
 
 	if (!rc)
@@ -263,7 +283,7 @@ HOOK int mlock(const void *addr, size_t len)
 
 HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
 {
-	size_t n = mapped_len(addr, len);
+	size_t n = mapped_len((uintptr_t)addr, len);
 	int rc = REAL(mlock2)(addr, n, flags);
 
 	if (!rc)
@@ -273,5 +293,29 @@ HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
 
 HOOK int munlock(const void *addr, size_t len)
 {
-	return mapped_result(REAL(munlock)(addr, mapped_len(addr, len)), addr, len);
+	return mapped_result(REAL(munlock)(addr, mapped_len((uintptr_t)addr, len)), addr, len);
+}
+
+/* SHM_REMAP may name a place in the arena. */
+HOOK void *shmat(int id, const void *addr, int flags)
+{
+	void *p = REAL(shmat)(id, addr, flags);
+	struct shmid_ds ds;
+	int e = errno;
+
+	if (p != (void *)-1 && unlikely(arena_has(p) || READ_ONCE(check_freed_live)) &&
+	    !shmctl(id, IPC_STAT, &ds))
+		mmap_told(mmap_done(p, ds.shm_segsz), ds.shm_segsz, MAP_SHARED);
+	errno = e;
+	return p;
+}
+
+HOOK int shmdt(const void *addr)
+{
+	int rc = REAL(shmdt)(addr), e = errno;
+
+	if (unlikely(!rc && arena_has(addr)) && !arena_lost())
+		arena_detached((uintptr_t)addr);
+	errno = e;
+	return rc;
 }

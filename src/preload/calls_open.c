@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include "base/sys.h"
 #include "engine/engine.h"
 #include "preload/counter.h"
 #include "preload/redirect.h"
@@ -34,11 +36,11 @@ static int open_device(const struct redirect *r, int flags)
 }
 
 /* After the real call: registers fd, its result, if the file is a counter opened for reading. */
-static int open_done(int fd, const struct redirect *r, int flags)
+static int open_done(int fd, int flags)
 {
 	preload_fd_fresh(fd);
-	if (unlikely(r->counter) && fd >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY)
-		counter_install(fd, r->buf);
+	if (fd >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY)
+		counter_opened(fd);
 	return fd;
 }
 
@@ -50,7 +52,7 @@ static int open_done(int fd, const struct redirect *r, int flags)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return open_done(REAL(name)(path, flags, mode), &r, flags);       \
+		return open_done(REAL(name)(path, flags, mode), flags);       \
 	}
 OPEN_HOOK(open)
 OPEN_HOOK(open64)
@@ -63,7 +65,7 @@ OPEN_HOOK(open64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return open_done(REAL(name)(dirfd, path, flags, mode), &r, flags); \
+		return open_done(REAL(name)(dirfd, path, flags, mode), flags); \
 	}
 OPENAT_HOOK(openat)
 OPENAT_HOOK(openat64)
@@ -75,7 +77,7 @@ OPENAT_HOOK(openat64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return open_done(REAL(name)(path, flags), &r, flags);             \
+		return open_done(REAL(name)(path, flags), flags);             \
 	}
 OPEN_2_HOOK(__open_2)
 OPEN_2_HOOK(__open64_2)
@@ -87,7 +89,7 @@ OPEN_2_HOOK(__open64_2)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return open_done(REAL(name)(dirfd, path, flags), &r, flags);      \
+		return open_done(REAL(name)(dirfd, path, flags), flags);      \
 	}
 OPENAT_2_HOOK(__openat_2)
 OPENAT_2_HOOK(__openat64_2)
@@ -110,8 +112,34 @@ extern __typeof__(open64) __open64 __attribute__((alias("open64"), copy(open64))
 
 /*
  * Streams and directories read through internal calls of libc, which cannot be interposed. That is
- * no problem below RUN, where files are real. Streams of devices are not supported.
+ * no problem below RUN, where files are real, but for counters (counter.h). Streams of devices are not
+ * supported. freopen() of a counter gives the value of the last open by another call.
  */
+
+/* The stream that reads a counter, in place of f, which is closed if it is one. */
+static FILE *open_stream_done(FILE *f, const char *mode)
+{
+	FILE *own;
+	int fd, again;
+
+	if (!f)
+		return f;
+	fd = preload_fd_fresh(fileno_unlocked(f));
+	if (*mode != 'r' || strchr(mode, '+') || !counter_is(fd))
+		return f;
+	again = (int)sys_fcntl(fd, strchr(mode, 'e') ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+	if (again < 0)
+		return f;
+	counter_opened(again);
+	own = counter_stream(again);
+	if (!own) {
+		sys_close(preload_fd_fresh(again));
+		return f;
+	}
+	REAL(fclose)(f);
+	return own;
+}
+
 #define FOPEN_HOOK(name)                                                       \
 	HOOK FILE *name(const char *path, const char *mode)                    \
 	{                                                                      \
@@ -119,12 +147,17 @@ extern __typeof__(open64) __open64 __attribute__((alias("open64"), copy(open64))
 		FILE *f;                                                       \
 		path = redirect(path, &r);                                     \
 		f = REAL(name)(path, mode);                                    \
-		if (f)                                                         \
-			preload_fd_fresh(fileno_unlocked(f));                          \
-		return f;                                                      \
+		return open_stream_done(f, mode);                              \
 	}
 FOPEN_HOOK(fopen)
 FOPEN_HOOK(fopen64)
+
+HOOK FILE *fdopen(int fd, const char *mode)
+{
+	FILE *f = *mode == 'r' && !strchr(mode, '+') ? counter_stream(fd) : NULL;
+
+	return f ? f : REAL(fdopen)(fd, mode);
+}
 
 #define FREOPEN_HOOK(name)                                                     \
 	HOOK FILE *name(const char *path, const char *mode, FILE *stream)      \

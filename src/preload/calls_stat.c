@@ -42,6 +42,25 @@ static bool fd_is_device(int fd, dev_t *rdev)
 	return true;
 }
 
+/* As the kernel's event files, whose inode is anonymous and has no type. */
+static noinline void event_stat(int fd, void *st)
+{
+	const struct vfile *vf = fdtab_lookup(fd);
+
+	if (vf && (vf->kind == VFILE_EVENT_ASYNC || vf->kind == VFILE_EVENT_COMP))
+		((struct stat *)st)->st_mode &= ~(mode_t)S_IFMT;
+}
+
+/* ret: the result of the real call. */
+static int fd_stat(int fd, void *st, int ret)
+{
+	if (!ret && unlikely(fdtab_lookup(fd)))
+		event_stat(fd, st);
+	return ret;
+}
+
+_Static_assert(offsetof(struct stat, st_mode) == offsetof(struct stat64, st_mode), "one layout");
+
 /* True if the call is about the descriptor itself: "" with AT_EMPTY_PATH. */
 static bool at_fd(const char *path, int flags)
 {
@@ -82,8 +101,9 @@ XSTAT_HOOK(__lxstat64, stat64)
 	HOOK int name(int fd, struct type *st)                                 \
 	{                                                                      \
 		dev_t rdev;                                                \
-		return unlikely(fd_is_device(fd, &rdev)) ? device_stat(st, rdev) : \
-							    REAL(name)(fd, st); \
+		if (unlikely(fd_is_device(fd, &rdev)))                          \
+			return device_stat(st, rdev);                          \
+		return fd_stat(fd, st, REAL(name)(fd, st));              \
 	}
 FSTAT_HOOK(fstat, stat)
 FSTAT_HOOK(fstat64, stat64)
@@ -92,8 +112,9 @@ FSTAT_HOOK(fstat64, stat64)
 	HOOK int name(int ver, int fd, struct type *st)                        \
 	{                                                                      \
 		dev_t rdev;                                                \
-		return unlikely(fd_is_device(fd, &rdev)) ? device_stat(st, rdev) : \
-							    REAL(name)(ver, fd, st); \
+		if (unlikely(fd_is_device(fd, &rdev)))                          \
+			return device_stat(st, rdev);                          \
+		return fd_stat(fd, st, REAL(name)(ver, fd, st));              \
 	}
 FXSTAT_HOOK(__fxstat, stat)
 FXSTAT_HOOK(__fxstat64, stat64)
@@ -108,7 +129,8 @@ FXSTAT_HOOK(__fxstat64, stat64)
 			return device_stat(st, r.rdev);                            \
 		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
 			return device_stat(st, rdev);                              \
-		return REAL(name)(dirfd, path, st, flags);                     \
+		return fd_stat(at_fd(path, flags) ? dirfd : -1, st, \
+			       REAL(name)(dirfd, path, st, flags)); \
 	}
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
@@ -123,15 +145,18 @@ FSTATAT_HOOK(fstatat64, stat64)
 			return device_stat(st, r.rdev);                            \
 		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
 			return device_stat(st, rdev);                              \
-		return REAL(name)(ver, dirfd, path, st, flags);                \
+		return fd_stat(at_fd(path, flags) ? dirfd : -1, st, \
+			       REAL(name)(ver, dirfd, path, st, flags)); \
 	}
 FXSTATAT_HOOK(__fxstatat, stat)
 FXSTATAT_HOOK(__fxstatat64, stat64)
 
 HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *stx)
 {
+	const struct vfile *vf;
 	struct redirect r;
 	dev_t rdev;
+	int ret;
 
 	path = redirect(path, &r);
 	if (unlikely(r.dev)) {
@@ -142,7 +167,11 @@ HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct
 		redirect_statx(stx, rdev);
 		return 0;
 	}
-	return REAL(statx)(dirfd, path, flags, mask, stx);
+	ret = REAL(statx)(dirfd, path, flags, mask, stx);
+	vf = at_fd(path, flags) && !ret ? fdtab_lookup(dirfd) : NULL;
+	if (vf && (vf->kind == VFILE_EVENT_ASYNC || vf->kind == VFILE_EVENT_COMP))
+		stx->stx_mode &= (uint16_t)~S_IFMT;
+	return ret;
 }
 
 /* Mode 0666: all users may read and write, none may execute. */

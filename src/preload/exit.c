@@ -7,15 +7,19 @@
 #include <unistd.h>
 #include "engine/engine.h"
 #include "preload/preload.h"
+#include "preload/provider.h"
 
 static void exit_engine(void)
 {
-	if (preload_owns_tables())
+	if (preload_attached() && preload_owns_tables())
 		engine_ending();
 }
 
 __attribute__((destructor)) static void preload_unload(void)
 {
+	/* Not in _exit(), which a signal handler may call: the loader's lock is taken. */
+	if (preload_attached() && preload_owns_tables())
+		provider_check();
 	exit_engine();
 }
 

@@ -10,20 +10,26 @@
  * a process that reads 0 is such a child and becomes the owner of its copy. A process that reads
  * another PID than its own is a vfork child, which shares the page with its parent.
  *
- * The arena's memory is copied for a child by handlers of their own, which the constructor registers: they run before
- * those of the program in the child, and after them before the fork. _Fork() runs no handlers, so its hook does it.
+ * The arena's memory is copied for a child by handlers of their own. They are registered before those of the program, so
+ * they run before them in the child, and after them before the fork. _Fork() runs no handlers, so its hook does it.
  */
 #include <linux/kcmp.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include "arena/arena.h"
+#include "arena/calls.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine.h"
 #include "preload/preload.h"
+#include "preload/signals.h"
 
 static uint32_t *owner;		/* NULL: not attached, the tables are empty */
 static uint32_t loaded_by;	/* process that ran the constructor */
+static uint32_t own_maker;	/* process that has opened the engine's descriptors (VFILE_OWN) */
 
 static uint32_t own_pid(void)
 {
@@ -38,10 +44,26 @@ static void fork_arena_parent(void)
 	arena_not_copied = arena_fork_parent() != 0;
 }
 
+static void fork_arena_child(void)
+{
+	/* arena_fork_child() lets signals come again, whose handlers may call sigaction(). */
+	signals_forked();
+	arena_fork_child();
+}
+
+void fork_handlers(void)
+{
+	static bool done;
+
+	if (!done)
+		pthread_atfork(arena_fork_prepare, fork_arena_parent, fork_arena_child);
+	done = true;
+}
+
 __attribute__((constructor)) static void note_process(void)
 {
 	loaded_by = own_pid();
-	pthread_atfork(arena_fork_prepare, fork_arena_parent, arena_fork_child);
+	fork_handlers();
 }
 
 /* The result of fork(): -1 with ENOMEM if the child could not get its copy of the arena. */
@@ -54,24 +76,125 @@ static pid_t fork_result(pid_t pid)
 	return -1;
 }
 
-HOOK pid_t fork(void)
+static pid_t fork_plain(void)
 {
-	return fork_result(REAL(fork)());
+	return REAL(fork)();
 }
 
-extern __typeof__(fork) __fork __attribute__((alias("fork"), copy(fork))) HOOK;
-
-HOOK pid_t _Fork(void)
+/* _Fork() with the handlers of the arena. */
+static pid_t fork_without_handlers(void)
 {
 	pid_t pid;
 
 	arena_fork_prepare();
 	pid = REAL(_Fork)();
 	if (!pid)
-		arena_fork_child();
+		fork_arena_child();
 	else
 		fork_arena_parent();
-	return fork_result(pid);
+	return pid;
+}
+
+/* A call on another stack. */
+struct fork_aside {
+	pid_t (*call)(void);
+	pid_t pid;
+	int err;
+};
+
+static __thread struct fork_aside *fork_aside;
+
+static void fork_on_stack(void)
+{
+	struct fork_aside *a = fork_aside;
+
+	a->pid = a->call();
+	a->err = errno;
+}
+
+/* Stack for libc and for the program's handlers of fork(). */
+#define FORK_STACK (256u << 10)
+
+/*
+ * The stack is in the arena. The child has none of that until arena_fork_child() has run, so the call is made on a stack
+ * that the child inherits.
+ */
+static noinline pid_t fork_off_arena(pid_t (*call)(void))
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	size_t len = FORK_STACK + sizeof(struct fork_aside) + 2 * sizeof(ucontext_t);
+	void *stack = REAL(mmap)(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	struct fork_aside *a = stack;
+	ucontext_t *there, *back;
+	pid_t pid;
+	int err;
+
+	if (stack == MAP_FAILED)
+		return -1;
+	there = (ucontext_t *)(a + 1);
+	back = there + 1;
+	a->call = call;
+	if (!getcontext(there)) {
+		there->uc_stack.ss_sp = back + 1;
+		there->uc_stack.ss_size = FORK_STACK;
+		there->uc_link = back;
+		makecontext(there, fork_on_stack, 0);
+		fork_aside = a;
+		swapcontext(back, there);
+	}
+	pid = a->pid;
+	err = a->err;
+	REAL(munmap)(stack, len);
+	errno = err;
+	return pid;
+}
+
+/* Without room for the child's copy of the arena there is no child. */
+static pid_t fork_call(pid_t (*call)(void))
+{
+	int e = errno;
+	pid_t pid;
+
+	if (unlikely(!arena_fork_room())) {
+		log_warn("fork() fails: no memory for the child's copy of the program's memory; "
+			 "RUSE_MEMORY=private avoids the copy");
+		errno = ENOMEM;
+		return -1;
+	}
+	if (unlikely(arena_has(__builtin_frame_address(0))) && !arena_lost())
+		pid = fork_result(fork_off_arena(call));
+	else
+		pid = fork_result(call());
+	if (pid >= 0)
+		errno = e;
+	return pid;
+}
+
+HOOK pid_t fork(void)
+{
+	return fork_call(fork_plain);
+}
+
+extern __typeof__(fork) __fork __attribute__((alias("fork"), copy(fork))) HOOK;
+
+HOOK pid_t _Fork(void)
+{
+	return fork_call(fork_without_handlers);
+}
+
+/*
+ * libc keeps a thread's own data at the top of its stack, and uses it in the child of fork() before the arena's copy is
+ * there. So a stack that is in the arena leaves it.
+ */
+HOOK int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	void *stack;
+	size_t size;
+
+	if (unlikely(attr && arena_bytes) && !pthread_attr_getstack(attr, &stack, &size) &&
+	    arena_has(stack) && size <= arena_base + arena_bytes - (uintptr_t)stack)
+		arena_privatise((uintptr_t)stack, size);
+	return REAL(pthread_create)(t, attr, start, arg);
 }
 
 /*
@@ -81,9 +204,17 @@ HOOK pid_t _Fork(void)
  */
 static bool shares_parents_memory(uint32_t pid)
 {
-	uint32_t parent = (uint32_t)sys_call(SYS_getppid);
+	uint32_t parent;
 
-	return pid != loaded_by && sys_call(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+	if (pid == loaded_by)
+		return false;
+	parent = (uint32_t)sys_call(SYS_getppid);
+	return sys_call(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+bool preload_attached(void)
+{
+	return smp_load_acquire(&owner);
 }
 
 bool preload_owns_tables(void)
@@ -106,6 +237,16 @@ bool preload_owns_tables(void)
 	return true;
 }
 
+bool fork_protects_own(void)
+{
+	return preload_owns_tables() && READ_ONCE(own_maker) == own_pid();
+}
+
+void fork_made_own(void)
+{
+	WRITE_ONCE(own_maker, own_pid());
+}
+
 static void fork_child(void)
 {
 	WRITE_ONCE(*owner, own_pid());
@@ -121,6 +262,7 @@ int fork_setup(void)
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -ENOMEM;
+	fork_made_own();
 	*page = own_pid();
 	if (madvise(page, 4096, MADV_WIPEONFORK) ||
 	    !atomic_cmpxchg(&owner, (uint32_t *)NULL, page)) {

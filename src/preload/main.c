@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Set-up of the library. Loading it into a program creates no thread, no socket and no allocation, but the arena
- * (memory.c) if the program has libibverbs; the first use of an RDMA path or socket attaches to rused.
+ * (memory.c) if RUSE_MEMORY asks for it; the first use of an RDMA path or socket attaches to rused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +9,14 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "engine/engine.h"
+#include "preload/counter.h"
+#include "preload/heap.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
 
 static char rused_path[4096];
 
-static struct engine_host host = {
+static struct engine_ops host = {
 	.event_install = preload_event_install,
 	.event_uninstall = preload_event_uninstall,
 	.own_fd = fdtab_own,
@@ -23,11 +25,12 @@ static struct engine_host host = {
 	.event_lookup = preload_event_lookup,
 	.event_wait = preload_event_wait,
 	.is_uverbs = preload_is_uverbs,
-	.ucma_wait = preload_ucma_wait,
+	.sock_wait = preload_sock_wait,
 	.ucma_get = preload_ucma_get,
 	.ucma_put = preload_ucma_put,
 	.thread_enter = signals_thread_enter,
 	.thread_leave = signals_thread_leave,
+	.heap_watch = heap_watch,
 	.rused_path = rused_path,
 };
 
@@ -50,8 +53,9 @@ static void set_up(void)
 __attribute__((constructor)) static void preload_load(void)
 {
 	set_up();
+	counter_begin();
 	if (real_has_verbs())
-		memory_open();
+		memory_open(true);
 }
 
 /*
@@ -83,7 +87,7 @@ int preload_attach(void)
 		log_init("ruse", STDERR_FILENO);
 		find_rused();
 	}
-	memory_open();
+	memory_open(false);
 	ret = fork_setup();
 	return ret ? ret : engine_attach();
 }

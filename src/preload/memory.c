@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The arena (arena/arena.h) of a program: it has one if it has loaded libibverbs, or from its first use of an RDMA
- * device on. RUSE_MEMORY sets the size.
+ * The arena (arena/arena.h) of a program. By default it has the small form, from the first use of an RDMA device on. If
+ * RUSE_MEMORY asks for a size, it has the wide form, from the start of a program that has loaded libibverbs.
  */
 #include <stdlib.h>
 #include "arena/arena.h"
@@ -10,18 +10,27 @@
 #include "base/sys.h"
 #include "engine/own.h"
 #include "preload/preload.h"
+#include "shared/barrier.h"
 
 static const struct arena_ops memory_ops = { .own_fd = own_fd, .own_close = own_close };
 
-void memory_open(void)
+void memory_open(bool loaded)
 {
 	const char *text = getenv("RUSE_MEMORY");
+	bool wide = text && *text;
 	int e = errno;
+	static bool told;
 	uint64_t size;
 
-	if (!arena_size_wanted(text, &size))
-		log_warn("RUSE_MEMORY=%s is not understood: it may be private, all, or a size as 64M or 1G; using 256M",
-			 text);
-	arena_open(min(size, arena_size_limit()), &memory_ops);
+	if (loaded && !wide)
+		return;
+	if (!arena_size_wanted(text, &size)) {
+		if (!READ_ONCE(told))
+			log_warn("RUSE_MEMORY=%s is not understood: it may be private, all, or a size as 64M or 1G; it is ignored",
+				 text);
+		WRITE_ONCE(told, true);
+		wide = false;
+	}
+	arena_open(min(size, arena_size_limit()), wide ? ARENA_WIDE : ARENA_SMALL, &memory_ops);
 	errno = e;
 }

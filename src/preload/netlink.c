@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "preload/netlink.h"
 #include "preload/preload.h"
+#include "preload/provider.h"
 
 static uint32_t sockets_bound;
 
@@ -31,6 +32,7 @@ int netlink_open(int type)
 	/* Without rused, return the error of a kernel without RDMA: libibverbs then reads sysfs instead. */
 	if (preload_attach())
 		return -EPROTONOSUPPORT;
+	provider_listed();
 	fd = engine_netlink();
 	if (fd < 0)
 		return fd;

@@ -22,11 +22,14 @@ static inline long libc_result(long ret, int e)
 	return ret < 0 ? -1 : ret;
 }
 
-/* memory.c: creates the arena for memory that peers can map, if there is none. */
-void memory_open(void);
+/* memory.c: lets memory that peers can map come from the arena. loaded: libibverbs is loaded, but was not used yet. */
+void memory_open(bool loaded);
 
 /* main.c: connects to rused, starting it if necessary. 0 or -errno; may change errno. */
 int preload_attach(void);
+
+/* fork.c: true if the process, or one that it is a copy of, has used RDMA. */
+bool preload_attached(void);
 
 /*
  * fork.c: true if this process owns the tables that it sees. False in a vfork child, which uses its
@@ -35,13 +38,21 @@ int preload_attach(void);
 bool preload_owns_tables(void);
 
 /*
- * True for the engine's descriptors, which the program must not see. In a vfork child, which has a
- * descriptor table of its own, they are not hidden.
+ * fork.c: true if this process has opened the engine's descriptors in the table. A child of a vfork() or of a clone() that
+ * the program has made itself has not: it may close them, as it cannot use them.
  */
+bool fork_protects_own(void);
+/* The engine's descriptors in the table are this process's from now on. */
+void fork_made_own(void);
+
+/* True for the engine's descriptors, which the program must not see, unless they are another process's. */
 static inline bool preload_hidden(const struct vfile *vf)
 {
-	return vf->kind == VFILE_OWN && preload_owns_tables();
+	return vf->kind == VFILE_OWN && fork_protects_own();
 }
+
+/* Registers the arena's handlers of fork(). Called before those of the program are. Calls after the first do nothing. */
+void fork_handlers(void);
 
 /* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
@@ -56,25 +67,39 @@ static inline int preload_fd_fresh(int fd)
 	return fd;
 }
 
-/* engine_host.c: functions of struct engine_host. */
+/*
+ * First in each handler of pthread_cleanup_push(): AddressSanitizer does not see that libc's cancellation has left frames, and
+ * takes their part of the stack for used.
+ */
+#ifdef __SANITIZE_ADDRESS__
+void __asan_handle_no_return(void);
+#define preload_unwound() __asan_handle_no_return()
+#else
+#define preload_unwound() ((void)0)
+#endif
+
+/* calls_io.c: handler of pthread_cleanup_push() that drops the reference to a struct vfile. */
+void preload_cancelled_put(void *vf);
+
+/* engine_ops.c: functions of struct engine_ops. */
 int preload_event_install(struct event_file *ev, int fd, bool is_async);
 void preload_event_uninstall(int fd);
 struct event_file *preload_event_lookup(int fd);
 int preload_program_fd(const void *file, int from);
 ssize_t preload_event_wait(int fd, void *buf, size_t len);
 bool preload_is_uverbs(int fd);
-int preload_ucma_wait(int fd, bool own);
+int preload_sock_wait(int fd, bool own);
 int preload_ucma_get(int fd, void **file, void **ref);
 void preload_ucma_put(void *ref);
 
-/* calls_close.c: function of struct engine_host. */
+/* calls_close.c: function of struct engine_ops. */
 void preload_own_reset(void);
 
-/* engine_host.c: registers the result of engine_open() at fd. 0 or -errno. */
+/* engine_ops.c: registers the result of engine_open() at fd. 0 or -errno. */
 struct uverbs_file;
 int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
 /*
- * engine_host.c: registers the result of remote_ucma_open() or remote_umad_open() at fd. 0 or -errno.
+ * engine_ops.c: registers the result of remote_ucma_open() or remote_umad_open() at fd. 0 or -errno.
  */
 int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 

@@ -134,6 +134,40 @@ static int raw_munlock(const void *addr, size_t len)
 	return (int)syscall(SYS_munlock, addr, len);
 }
 
+static NOT_SANITIZED int raw_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
+static NOT_SANITIZED int raw_setrlimit(__rlimit_resource_t resource, const struct rlimit *rl)
+{
+	return (int)syscall(SYS_setrlimit, resource, rl);
+}
+
+static NOT_SANITIZED int raw_setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *rl)
+{
+	return (int)syscall(SYS_prlimit64, 0, resource, rl, NULL);
+}
+
+static NOT_SANITIZED int raw_prlimit(pid_t pid, enum __rlimit_resource resource,
+				     const struct rlimit *rl, struct rlimit *old)
+{
+	return (int)syscall(SYS_prlimit64, pid, resource, rl, old);
+}
+
+static NOT_SANITIZED int raw_prlimit64(pid_t pid, enum __rlimit_resource resource,
+				       const struct rlimit64 *rl, struct rlimit64 *old)
+{
+	return (int)syscall(SYS_prlimit64, pid, resource, rl, old);
+}
+
 struct real real = {
 	.open = raw_open,
 	.open64 = raw_open,
@@ -157,6 +191,11 @@ struct real real = {
 	.mlock = raw_mlock,
 	.mlock2 = raw_mlock2,
 	.munlock = raw_munlock,
+	.prctl = raw_prctl,
+	.setrlimit = raw_setrlimit,
+	.setrlimit64 = raw_setrlimit64,
+	.prlimit = raw_prlimit,
+	.prlimit64 = raw_prlimit64,
 };
 
 /*

@@ -12,6 +12,10 @@
 /* Marks the functions that the version script exports. */
 #define HOOK __attribute__((visibility("default")))
 
+/* For functions that a sanitizer's runtime calls before it is set up. */
+#define NOT_SANITIZED                                                          \
+	__attribute__((no_sanitize_address, no_sanitize_undefined, no_sanitize_thread))
+
 struct real {
 #define X(ret, name, args) ret(*name) args;
 	REAL_FUNCS(X)

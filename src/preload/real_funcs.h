@@ -4,19 +4,18 @@
 #define RUSE_PRELOAD_REAL_FUNCS_H
 
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "preload/real_walk.h"
+
 struct iovec;
 struct statx;
-
-typedef int (*scan_filter)(const struct dirent *);
-typedef int (*scan_order)(const struct dirent **, const struct dirent **);
-typedef int (*scan_filter64)(const struct dirent64 *);
-typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 
 /* X(result, name, arguments) */
 #define REAL_FUNCS(X)                                                          \
@@ -33,16 +32,21 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 	X(int, creat64, (const char *, mode_t))                                \
 	X(FILE *, fopen, (const char *, const char *))                         \
 	X(FILE *, fopen64, (const char *, const char *))                       \
+	X(FILE *, fdopen, (int, const char *))                                 \
+	X(int, fclose, (FILE *))                                               \
 	X(FILE *, freopen, (const char *, const char *, FILE *))               \
 	X(FILE *, freopen64, (const char *, const char *, FILE *))             \
 	X(DIR *, opendir, (const char *))                                      \
 	X(int, scandir, (const char *, struct dirent ***, scan_filter, scan_order)) \
 	X(int, scandir64, (const char *, struct dirent64 ***, scan_filter64, scan_order64)) \
+	REAL_WALK_FUNCS(X)                                                     \
 	X(int, chdir, (const char *))                                          \
 	X(int, stat, (const char *, struct stat *))                            \
 	X(int, stat64, (const char *, struct stat64 *))                        \
 	X(int, lstat, (const char *, struct stat *))                           \
 	X(int, lstat64, (const char *, struct stat64 *))                       \
+	X(off_t, lseek, (int, off_t, int))                                     \
+	X(off64_t, lseek64, (int, off64_t, int))                               \
 	X(int, fstat, (int, struct stat *))                                    \
 	X(int, fstat64, (int, struct stat64 *))                                \
 	X(int, fstatat, (int, const char *, struct stat *, int))               \
@@ -115,6 +119,16 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 	X(int, mlock, (const void *, size_t))                                  \
 	X(int, mlock2, (const void *, size_t, unsigned int))                   \
 	X(int, munlock, (const void *, size_t))                                \
+	X(void *, shmat, (int, const void *, int))                             \
+	X(int, shmdt, (const void *))                                          \
+	X(int, prctl, (int, ...))                                              \
+	X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *))        \
+	X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *))    \
+	X(int, prlimit, (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *)) \
+	X(int, prlimit64,                                                      \
+	  (pid_t, enum __rlimit_resource, const struct rlimit64 *, struct rlimit64 *)) \
+	X(int, pthread_create,                                                 \
+	  (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))    \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
 	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \

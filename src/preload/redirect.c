@@ -6,12 +6,14 @@
 #include "base/sys.h"
 #include "engine/engine.h"
 #include "remote/remote.h"
-#include "preload/counter.h"
+#include "preload/provider.h"
 #include "preload/redirect.h"
 #include "preload/signals.h"
 
 /* A path for calls that must fail with ENOENT: the name does not exist, and procfs lets no program create it. */
 #define NOWHERE "/proc/self/ruse-is-not-there"
+
+#define SYSFS_VERBS "/sys/class/infiniband_verbs/uverbs"
 
 /* As udev sets them: verbs devices for all users, umad for the owner only. */
 static mode_t dev_mode(dev_t rdev)
@@ -29,6 +31,9 @@ const char *redirect_slow(const char *path, struct redirect *r)
 	path = NOWHERE;
 	if (preload_attach() || paths_rewrite(&ref, engine_sysfs(), r->buf, sizeof(r->buf)))
 		goto out;
+	/* A libibverbs from before netlink looks for devices there. */
+	if (!strncmp(ref.tail, SYSFS_VERBS, sizeof(SYSFS_VERBS) - 1))
+		provider_listed();
 	if (ref.kind == PATH_UVERBS) {
 		r->dev = engine_has_uverbs(ref.minor);
 		r->rdev = makedev(UVERBS_MAJOR, ref.minor);
@@ -45,13 +50,6 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
-	/*
-	 * Update the counter files also when the path is that of their directory: the program may
-	 * then open them by relative paths, which are not redirected.
-	 */
-	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
-		engine_counters();
-	r->counter = counter_path(r->buf);
 	path = r->buf;
 out:
 	errno = e;
@@ -91,6 +89,7 @@ static int open_uverbs(uint32_t minor, int flags)
 	struct uverbs_file *f;
 	int fd, ret;
 
+	provider_found();
 	fd = engine_open(minor, flags & O_CLOEXEC, &f);
 	if (fd < 0)
 		return fd;

@@ -10,7 +10,6 @@
 struct redirect {
 	bool dev;		/* it is an existing device; rdev is its number */
 	dev_t rdev;
-	bool counter;		/* a counter file: its path is in buf */
 	char buf[512];
 };
 
@@ -23,7 +22,6 @@ const char *redirect_slow(const char *path, struct redirect *r);
 static inline const char *redirect(const char *path, struct redirect *r)
 {
 	r->dev = false;
-	r->counter = false;
 	return likely(!paths_maybe(path)) ? path : redirect_slow(path, r);
 }
 

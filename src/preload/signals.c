@@ -21,10 +21,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include "base/log.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "preload/preload.h"
 #include "preload/signals_internal.h"
+#include "shared/seqlock.h"
 
 __thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
 bool signals_owned;
@@ -33,15 +35,20 @@ bool signals_owned;
 #define OWN_MASK (BIT(SIGSEGV) | BIT(SIGBUS))
 
 /*
- * The program's actions. Read in signal handlers, hence a sequence count. Index 0 SIGSEGV, 1
- * SIGBUS.
+ * The program's actions. Read in signal handlers, hence a sequence lock. `lock` is that of the writers. Index 0 SIGSEGV,
+ * 1 SIGBUS.
  */
 static struct {
-	uint32_t lock, seq;
+	uint32_t lock;
+	struct seqlock seq;
 	struct sigaction act[2];
+	/* The action of the signal `changing` before, during a write. */
+	struct sigaction was;
+	int changing;
 } table;
 
-_Static_assert(sizeof(struct sigaction) % sizeof(uint64_t) == 0, "copied in words");
+#define ACT_TRIES 1000
+#define ACT_NAPS 1000
 
 static uint8_t own_bit(int sig)
 {
@@ -62,30 +69,23 @@ static uint64_t mask_change(int how, uint64_t set)
 	return old;
 }
 
+/*
+ * A writer may have lost its CPU, but not for as long as this: then it is a thread that a forked child does not have, and the
+ * default action ends the child.
+ */
 static void act_read(int sig, struct sigaction *act)
 {
-	const uint64_t *from = (const uint64_t *)act_entry(sig);
-	uint64_t *to = (uint64_t *)act;
-	uint32_t seq;
+	const struct timespec nap = { .tv_nsec = NS_MS };
 
-	do {
-		seq = smp_load_acquire(&table.seq);
-		for (size_t i = 0; i < sizeof(*act) / sizeof(*to); i++)
-			to[i] = READ_ONCE(from[i]);
-		smp_rmb();
-	} while ((seq & 1) || READ_ONCE(table.seq) != seq);
+	for (int i = 0; i < ACT_NAPS; i++) {
+		if (seqlock_read(&table.seq, act, act_entry(sig), sizeof(*act), ACT_TRIES))
+			return;
+		sys_call(SYS_nanosleep, &nap, NULL);
+	}
+	*act = (struct sigaction){ .sa_handler = SIG_DFL };
 }
 
-static void act_write(int sig, const struct sigaction *act)
-{
-	const uint64_t *from = (const uint64_t *)act;
-	uint64_t *to = (uint64_t *)act_entry(sig);
-
-	for (size_t i = 0; i < sizeof(*act) / sizeof(*to); i++)
-		WRITE_ONCE(to[i], from[i]);
-}
-
-/* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock or the sequence count. */
+/* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock. */
 void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	uint64_t mask = mask_change(SIG_BLOCK, ~0ull);
@@ -95,14 +95,26 @@ void signals_exchange(int sig, const struct sigaction *act, struct sigaction *ol
 		cpu_relax();
 	was = *act_entry(sig);
 	if (act) {
-		smp_store_mb(&table.seq, table.seq + 1);
-		act_write(sig, act);
-		smp_store_release(&table.seq, table.seq + 1);
+		table.was = was;
+		table.changing = sig;
+		smp_wmb();	/* for signals_forked() */
+		seqlock_write(&table.seq, act_entry(sig), act, sizeof(*act));
 	}
 	smp_store_release(&table.lock, 0u);
 	mask_change(SIG_SETMASK, mask);
 	if (old)
 		*old = was;
+}
+
+void signals_forked(void)
+{
+	uint32_t word;
+
+	if (!seqlock_read_begin(&table.seq, &word)) {
+		*act_entry(table.changing) = table.was;
+		seqlock_write_end(&table.seq);
+	}
+	table.lock = 0;
 }
 
 static void send_to_self(int sig)
@@ -148,6 +160,7 @@ static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
 }
 
 #define STACK_POINTER(uc) ((uc)->uc_mcontext.gregs[REG_RSP])
+#define FAULT_PC(uc) ((uc)->uc_mcontext.gregs[REG_RIP])
 #define RED_ZONE 128
 #elif defined(__aarch64__)
 static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
@@ -173,6 +186,7 @@ static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
 }
 
 #define STACK_POINTER(uc) ((uc)->uc_mcontext.sp)
+#define FAULT_PC(uc) ((uc)->uc_mcontext.pc)
 #define RED_ZONE 0
 #endif
 
@@ -192,6 +206,23 @@ static uintptr_t interrupted_stack(const ucontext_t *uc)
 		return 0;
 	return (sp - RED_ZONE) & ~(uintptr_t)15;
 }
+
+/* From the linker: the first byte of this library, and the end of its code. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+/* The program ends, or its handler is surprised, by code that is not its own: says so, once. */
+static void fault_tell(int sig, const siginfo_t *si, const ucontext_t *uc)
+{
+	uintptr_t at = (uintptr_t)FAULT_PC(uc) - (uintptr_t)__ehdr_start;
+	static uint32_t told;
+
+	if (at >= (uintptr_t)etext - (uintptr_t)__ehdr_start || !atomic_cmpxchg(&told, 0u, 1u))
+		return;
+	log_err("%s in libruse.so+0x%lx, address %p: the program has passed a bad pointer to a function of libc, or "
+		"this is an error of ruse; please report it", sig == SIGBUS ? "SIGBUS" : "SIGSEGV",
+		(unsigned long)at, si->si_addr);
+}
 #else
 static void call_on_stack(uintptr_t sp, action_fn fn, int sig, siginfo_t *si, void *uc)
 {
@@ -201,6 +232,10 @@ static void call_on_stack(uintptr_t sp, action_fn fn, int sig, siginfo_t *si, vo
 static uintptr_t interrupted_stack(const ucontext_t *uc)
 {
 	return 0;
+}
+
+static void fault_tell(int sig, const siginfo_t *si, const ucontext_t *uc)
+{
 }
 #endif
 
@@ -265,10 +300,13 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 {
 	int e = errno;
 
-	if (si->si_code > 0 && umem_fix_fault(uc))
+	if (si->si_code > 0 && umem_fix_fault(uc)) {
 		errno = e;
-	else
-		act_deliver(sig, si, uc);
+		return;
+	}
+	if (si->si_code > 0)
+		fault_tell(sig, si, uc);
+	act_deliver(sig, si, uc);
 }
 
 /*

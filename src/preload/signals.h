@@ -29,7 +29,10 @@ void signals_attach(void);
 void signals_enter_slow(struct thread_guard *g);
 void signals_leave_slow(const struct thread_guard *g);
 
-/* signals_enter() and signals_leave() for struct engine_host. */
+/* In a child of fork(): another thread of the parent may have been changing an action, which then is what it was. */
+void signals_forked(void);
+
+/* signals_enter() and signals_leave() for struct engine_ops. */
 void signals_thread_enter(struct thread_guard *g);
 void signals_thread_leave(const struct thread_guard *g);
 

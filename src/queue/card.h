@@ -4,7 +4,7 @@
  * same host, so that a requester can execute RDMA WRITE and READ itself (direct placement). There is a key card for
  * each MR and memory window, and a QP card for each QP.
  *
- * A key card is written by its owner only, under a sequence count; peers map it read-only. A QP card
+ * A key card is written by its owner only, under a sequence lock; peers map it read-only. A QP card
  * is mapped writable by its owner and by the peer, and has a lock. The owner holds the lock while it
  * runs the QP's responder. The peer's requester holds it during a direct placement, in which it acts
  * as that responder.
@@ -13,11 +13,11 @@
 #define RUSE_QUEUE_CARD_H
 
 #include "base/util.h"
-#include "queue/barrier.h"
+#include "shared/seqlock.h"
 
 /* The record of an MR or memory window, which peers read to check a remote key; 64 bytes. */
 struct key_card {
-	uint32_t seq;		/* odd: being changed */
+	struct seqlock lock;
 	uint32_t key;		/* the 32-bit key: index in bits 8 to 31, variable key byte in bits 0 to 7; 0: card not in use */
 	uint32_t pd;		/* id of the PD, never 0 */
 	uint32_t access;	/* enum ib_uverbs_access_flags, KEY_LOCAL */
@@ -60,9 +60,9 @@ static inline enum mr_status key_card_check(const struct key_card *c, uint32_t p
 /* For peers: makes a consistent copy of a key card; false: the owner is changing it. */
 static inline bool key_card_read(const struct key_card *c, struct key_card *copy)
 {
-	uint32_t seq = smp_load_acquire(&c->seq);
+	uint32_t was;
 
-	if (unlikely(seq & 1))
+	if (!seqlock_read_begin(&c->lock, &was))
 		return false;
 	copy->key = READ_ONCE(c->key);
 	copy->pd = READ_ONCE(c->pd);
@@ -72,9 +72,11 @@ static inline bool key_card_read(const struct key_card *c, struct key_card *copy
 	copy->length = READ_ONCE(c->length);
 	copy->qpn = READ_ONCE(c->qpn);
 	copy->shared = READ_ONCE(c->shared);
-	smp_rmb();
-	return READ_ONCE(c->seq) == seq;
+	return seqlock_read_end(&c->lock, was);
 }
+
+/* In qp_card.dest_qpn: the QP uses RoCEv1, and takes nothing from one that does not. */
+#define CARD_V1 0x1000000u
 
 /*
  * The responder state of a QP that direct placement needs; 64 bytes. lock: 0, or the
@@ -89,12 +91,17 @@ struct qp_card {
 	uint32_t msn;		/* messages completed, 24 bits */
 	uint32_t pd;
 	uint32_t access;	/* qp_access_flags */
-	uint32_t dest_qpn;
+	uint32_t dest_qpn;	/* and CARD_V1 */
 	uint32_t path_mtu;	/* bytes */
 	uint32_t busy;		/* not 0: no direct placement, as the responder is inside a message or has responses queued */
 	uint32_t err;		/* in ERR: enum why_id of the failure; 0: the program moved the QP there */
-	uint32_t pad[5];
+	uint32_t checked;	/* peers that write by direct placement tell it by wrote_at */
+	uint64_t wrote_at;	/* when a peer last wrote: CLOCK_MONOTONIC in ns */
+	uint32_t pad[2];
 };
+
+/* For how long before a post wrote_at may be written and the copy not be made: the peer may lose its processor between them. */
+#define CARD_CLOCK_LATE (50 * NS_MS)
 
 _Static_assert(sizeof(struct key_card) == 64 && sizeof(struct qp_card) == 64,
 	       "cards fill a cache line");
@@ -106,21 +113,19 @@ static inline bool card_trylock(struct qp_card *c, uint32_t proc)
 
 /*
  * Called when card_lock() waits long: releases the lock if its holder is dead. Set by
- * link/, which knows the live processes. Without it a requester that dies with the lock
- * would block the owner for ever.
+ * link/, which knows the live processes.
  */
 typedef void (*card_breaker)(struct qp_card *c, uint32_t holder, void *arg);
 void card_set_breaker(card_breaker fn, void *arg);
-void card_lock_slow(struct qp_card *c, uint32_t proc);
+bool card_lock_slow(struct qp_card *c, uint32_t proc);
 
 /*
- * Waits for the QP card's lock without a time limit. A holder that is stopped but alive keeps it, since its copy may
- * still run: the caller waits until the holder continues or dies.
+ * Waits for the QP card's lock, but not long: the caller holds the engine lock. False: the holder is stopped, or copies
+ * much. It keeps the lock, since its copy may still run: when it continues, it writes epsn, msn and lock.
  */
-static inline void card_lock(struct qp_card *c, uint32_t proc)
+static inline __attribute__((warn_unused_result)) bool card_lock(struct qp_card *c, uint32_t proc)
 {
-	if (unlikely(!card_trylock(c, proc)))
-		card_lock_slow(c, proc);
+	return likely(card_trylock(c, proc)) || card_lock_slow(c, proc);
 }
 
 static inline void card_unlock(struct qp_card *c)

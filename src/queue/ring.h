@@ -14,7 +14,7 @@
 
 #include <rdma/rdma_user_rxe.h>
 #include "base/util.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 struct ring {
 	struct rxe_queue_buf *buf;
@@ -71,10 +71,14 @@ static inline void ring_consume(struct ring *r)
 }
 
 /* Producer side (CQ). */
-static inline bool ring_full(const struct ring *r)
+static inline uint32_t ring_consumer(const struct ring *r)
 {
-	return ((r->index + 1) & r->mask) ==
-	       (smp_load_acquire(&r->buf->consumer_index) & r->mask);
+	return smp_load_acquire(&r->buf->consumer_index) & r->mask;
+}
+
+static inline bool ring_full(const struct ring *r, uint32_t consumer)
+{
+	return ((r->index + 1) & r->mask) == consumer;
 }
 
 /* Publishes ring_slot(r, r->index), which the caller has filled. Only if !ring_full(). */
@@ -84,10 +88,16 @@ static inline void ring_produce(struct ring *r)
 	smp_store_release(&r->buf->producer_index, r->index);
 }
 
+/* Publishes all but the latest `hidden` slots. */
+static inline void ring_show(struct ring *r, uint32_t hidden)
+{
+	smp_store_release(&r->buf->producer_index, (r->index - hidden) & r->mask);
+}
+
 /* True if the program has consumed all entries. */
 static inline bool ring_drained(const struct ring *r)
 {
-	return (smp_load_acquire(&r->buf->consumer_index) & r->mask) == r->index;
+	return ring_consumer(r) == r->index;
 }
 
 #endif

@@ -63,9 +63,11 @@ static int bind_addr_dst(struct rdma_id_private *p, const struct sockaddr *addr,
 	ret = bind_to_device(p, addr);
 	if (ret)
 		goto idle;
-	/* As with net.ipv6.bindv6only 0: an IPv6 wildcard includes IPv4 unless afonly is set. */
-	if (!p->afonly_set)
-		p->afonly = addr->sa_family == AF_INET;
+	/* An IPv6 wildcard includes IPv4, unless afonly or the sysctl bindv6only is set. */
+	if (!p->afonly_set && addr->sa_family == AF_INET)
+		p->afonly = true;
+	else if (!p->afonly_set && addr->sa_family == AF_INET6)
+		p->afonly = p->id.rm->ops->v6only(p->id.rm->ctx);
 	if (dst)
 		set_addr(&p->id.dst, dst);
 	p->id.dst.ss_family = addr->sa_family;

@@ -143,6 +143,17 @@ static bool why_no_listener(struct rdma_id_private *p)
 	return true;
 }
 
+/* True if this host has found no listener for the request of the id. The id and the request have the same comm id. */
+static bool why_unheard(const struct rdma_id_private *p)
+{
+	const struct rdmacm *rm = p->id.rm;
+
+	for (uint32_t i = 0; p->cm_id && i < min(rm->nunheard, CMA_UNHEARD); i++)
+		if (rm->unheard[i] == p->cm_id->local_id)
+			return true;
+	return false;
+}
+
 /*
  * of_service: the peer says that nothing listens. program: the peer says that its program refuses. reason: that of a REJ;
  * 0: another status of a SIDR_REP, for which there is no reason.
@@ -153,35 +164,81 @@ static void why_refused(struct rdma_id_private *p, bool of_service, bool program
 	struct why *w = &p->id.rm->why;
 	uint64_t a[2];
 
-	if (here && (of_service || program) && why_no_listener(p))
+	if (here && !p->passive && (of_service || why_unheard(p)) && why_no_listener(p))
 		return;
 	cma_why_addr(cma_dst(p), a);
-	if (of_service)
+	if (p->passive && program)
+		why_set(w, REJ_BY_CLIENT, a[0], a[1]);
+	else if (of_service && !p->passive)
 		why_set(w, REJ_NO_LISTENER_THERE, a[0], a[1], cma_port(cma_dst(p)));
 	else if (program)
-		why_set(w, REJ_BY_PROGRAM, a[0], a[1], cma_port(cma_dst(p)));
+		why_set(w, REJ_BY_PROGRAM, a[0], a[1], cma_port(cma_dst(p)), !here);
 	else if (reason)
 		why_set(w, REJ_BY_CM, a[0], a[1], reason);
 	else
 		w->id = WHY_NONE;
 }
 
+/* Is a rule of `ruse fault` the reason? action: what the rule does. */
+static bool why_fault(struct rdma_id_private *p, enum fault_action action)
+{
+	return p->cm_id && p->cm_id->fault.rule && p->cm_id->fault.action == action;
+}
+
+static void why_fault_refused(struct rdma_id_private *p, uint32_t reason, bool sidr)
+{
+	uint64_t a[2];
+
+	cma_why_addr(cma_dst(p), a);
+	why_set(&p->id.rm->why, REJ_FAULT, p->cm_id->fault.rule, a[0], a[1],
+		cma_port(cma_dst(p)), sidr ? 0 : reason, sidr ? reason : 0);
+}
+
+void cma_why_step(struct rdma_id_private *p, enum fault_step step, const struct sockaddr *dst,
+		  uint32_t rule)
+{
+	uint64_t a[2];
+
+	if (!rule)
+		return;
+	cma_why_addr(dst, a);
+	why_set(&p->id.rm->why, ADDR_FAULT, rule, a[0], a[1], step);
+}
+
 void cma_why_rejected(struct rdma_id_private *p, uint32_t reason)
 {
+	if (why_fault(p, FAULT_CM_REJECT)) {
+		why_fault_refused(p, reason, false);
+		return;
+	}
 	why_refused(p, reason == IB_CM_REJ_INVALID_SERVICE_ID,
 		    reason == IB_CM_REJ_CONSUMER_DEFINED, reason);
 }
 
 void cma_why_sidr(struct rdma_id_private *p, uint32_t status)
 {
+	if (why_fault(p, FAULT_CM_REJECT)) {
+		why_fault_refused(p, status, true);
+		return;
+	}
 	why_refused(p, status == IB_SIDR_UNSUPPORTED, status == IB_SIDR_REJECT, 0);
 }
 
 void cma_why_timeout(struct rdma_id_private *p, enum ib_cm_event_type event)
 {
+	const struct cm_fault *f = p->cm_id ? &p->cm_id->fault : NULL;
 	uint64_t a[2];
 
 	cma_why_addr(cma_dst(p), a);
+	if (why_fault(p, FAULT_CM_UNREACHABLE)) {
+		why_set(&p->id.rm->why, CM_FAULT_PEER, f->rule, a[0], a[1], cma_port(cma_dst(p)));
+		return;
+	}
+	if (f && f->rule) {
+		why_set(&p->id.rm->why, CM_FAULT_LOST, f->rule, a[0], a[1],
+			cma_port(cma_dst(p)), f->n);
+		return;
+	}
 	why_set(&p->id.rm->why, CM_TIMEOUT, a[0], a[1], CMA_MAX_CM_RETRIES + 1,
 		event == IB_CM_REP_ERROR ? 1 : event == IB_CM_SIDR_REQ_ERROR ? 2 : 0,
 		cma_gid_is_local(p->id.rm, p->dgid));

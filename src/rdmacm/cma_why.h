@@ -45,6 +45,12 @@ void cma_why_sidr(struct rdma_id_private *p, uint32_t status);
 /* The CM has repeated a message in vain: IB_CM_REQ_ERROR, IB_CM_REP_ERROR, IB_CM_SIDR_REQ_ERROR. */
 void cma_why_timeout(struct rdma_id_private *p, enum ib_cm_event_type event);
 /* A query to the SA has ended with status; known: the reason that the host knows, or WHY_NONE. Status 0: no reason. */
+/* The rule of `ruse fault` that makes this step of the id fail; 0: none. */
+uint32_t cma_fault(const struct rdma_id_private *p, enum fault_step step,
+		   const struct sockaddr *dst);
+/* The step has failed by a rule of `ruse fault` with this number; 0: there is none, and nothing is done. */
+void cma_why_step(struct rdma_id_private *p, enum fault_step step, const struct sockaddr *dst,
+		  uint32_t rule);
 void cma_why_sa(struct rdmacm *rm, const struct why *known, int status);
 
 #endif

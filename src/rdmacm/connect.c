@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include "core/qp_attr.h"
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 #include "wire/cm_msg.h"
@@ -319,7 +319,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 /*
  * True if the peer is on this host. Its CM is then in the same rused, so a CM message reaches it
  * before any packet that the program sends afterwards. To another host this order is not kept if
- * the program posts its command without waiting for rused (ipc/ucma_shm.h): the CM message is sent
+ * the program posts its command without waiting for rused (cmshare/ucma_shm.h): the CM message is sent
  * only when rused executes the command, and a packet that the program sends on its connected QP may
  * leave earlier.
  */
@@ -339,21 +339,21 @@ uint32_t rdma_id_can(const struct rdma_cm_id *id)
 	if (id->qp_type != CMA_QPT_RC)
 		return 0;
 	if (p->state == RDMA_CM_IDLE && id->rm->many_ports)
-		can |= UCMA_CAN_RESOLVE;
+		can |= CMSHARE_CAN_RESOLVE;
 	if (!id->device)
 		return can;
 	if (p->state == RDMA_CM_ADDR_RESOLVED)
-		can |= UCMA_CAN_ROUTE;
+		can |= CMSHARE_CAN_ROUTE;
 	if (p->state == RDMA_CM_ROUTE_RESOLVED)
-		can |= UCMA_CAN_CONNECT;
+		can |= CMSHARE_CAN_CONNECT;
 	if (!p->cm_id || !peer_is_here(id))
 		return can;
-	can |= UCMA_CAN_DISCONNECT;
+	can |= CMSHARE_CAN_DISCONNECT;
 	if (p->state != RDMA_CM_CONNECT)
 		return can;
 	if (p->cm_id->state == IB_CM_REQ_RCVD || p->cm_id->state == IB_CM_MRA_REQ_SENT)
-		can |= UCMA_CAN_ACCEPT;
+		can |= CMSHARE_CAN_ACCEPT;
 	if (p->cm_id->state == IB_CM_REP_RCVD || p->cm_id->state == IB_CM_MRA_REP_SENT)
-		can |= UCMA_CAN_RTU;
+		can |= CMSHARE_CAN_RTU;
 	return can;
 }

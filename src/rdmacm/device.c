@@ -40,7 +40,7 @@ int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t i
 	if (!hd || !memcmp(gid, gid_zero, 16))
 		return -1;
 	for (unsigned int i = 0; i < gid_count(hd); i++)
-		if (!memcmp(hd->gid[i].raw, gid, 16) &&
+		if (!memcmp(hd->gid[i].raw, gid, 16) && !hd->gid[i].v1 &&
 		    (!ifindex || hd->gid[i].ifindex == ifindex))
 			return (int)i;
 	return -1;
@@ -115,9 +115,9 @@ static bool is_ipv4(const uint8_t gid[16])
 }
 
 /*
- * GID index for loopback connections. The kernel uses GID 0, which on RoCE stands
+ * GID index for loopback connections, of RoCEv2 as for all of rdma_cm. The kernel uses GID 0, which on RoCE stands
  * for a link-local address that the netdev may not have. Traffic over UDP needs an
- * address that exists: prefer the first IPv4 GID, then one at another index than 0.
+ * address that exists: prefer the first IPv4 GID, then one of another address than GID 0.
  */
 static int loopback_gid(const struct host_dev *hd)
 {
@@ -128,9 +128,11 @@ static int loopback_gid(const struct host_dev *hd)
 	for (unsigned int i = 0; i < gid_count(hd); i++) {
 		const uint8_t *gid = hd->gid[i].raw;
 
+		if (hd->gid[i].v1)
+			continue;
 		if (is_ipv4(gid))
 			return (int)i;
-		if (other <= 0 && memcmp(gid, gid_zero, 16))
+		if (other <= (int)hd->gid[0].v1 && memcmp(gid, gid_zero, 16))
 			other = (int)i;
 	}
 	return other;

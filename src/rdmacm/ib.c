@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/timer.h"
+#include "cm/cm.h"
 #include "wire/be.h"
 #include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
@@ -15,16 +17,23 @@
 struct asking {
 	struct rdmacm_sa_path q;
 	struct rdma_id_private *p;
+	uint32_t rule;		/* of `ruse fault`: the SA does not answer, and was not asked; 0: none */
+	struct timer late;	/* with a rule: the time limit */
 };
 
 void cma_cancel_query(struct rdma_id_private *p)
 {
 	struct rdmacm *rm = p->id.rm;
+	struct asking *a;
 
 	if (!p->query)
 		return;
-	rm->ops->sa_cancel(rm->ctx, p->query);
-	free(container_of(p->query, struct asking, q));
+	a = container_of(p->query, struct asking, q);
+	if (a->rule)
+		timer_cancel(cm_timers(rm->cm), &a->late);
+	else
+		rm->ops->sa_cancel(rm->ctx, p->query);
+	free(a);
 	p->query = NULL;
 }
 
@@ -74,6 +83,26 @@ static void ask_for(const struct rdma_id_private *p, struct rdmacm_sa_path *q)
 	q->comp_mask |= SA_PATH_TRAFFIC_CLASS;
 }
 
+static void ask_late(struct timer *t, ns_t now)
+{
+	struct asking *a = container_of(t, struct asking, late);
+
+	(void)now;
+	rdmacm_sa_path(a->p->id.rm, &a->q, -ETIMEDOUT);
+}
+
+/* The host asks the SA, unless a rule says that it does not answer. 0 or -errno. */
+static int ask_start(struct asking *a)
+{
+	struct rdmacm *rm = a->p->id.rm;
+
+	a->rule = cma_fault(a->p, FAULT_STEP_ROUTE, cma_dst(a->p));
+	if (likely(!a->rule))
+		return rm->ops->sa_path(rm->ctx, &a->q);
+	a->late.fn = ask_late;
+	return timer_set(cm_timers(rm->cm), &a->late, cma_now(rm) + a->q.timeout_ms * NS_MS);
+}
+
 int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 {
 	struct rdmacm *rm = p->id.rm;
@@ -90,7 +119,7 @@ int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 	p->id.path = NULL;
 	p->id.num_paths = 0;
 	p->query = &a->q;
-	ret = rm->ops->sa_path(rm->ctx, &a->q);
+	ret = ask_start(a);
 	if (ret) {
 		cma_why_sa(rm, &a->q.why, ret);
 		p->query = NULL;
@@ -110,6 +139,7 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 
 	p->query = NULL;
 	cma_why_sa(rm, &q->why, status);
+	cma_why_step(p, FAULT_STEP_ROUTE, cma_dst(p), a->rule);
 	if (!status) {
 		p->id.path = malloc(sizeof(*p->id.path));
 		if (p->id.path)

@@ -128,7 +128,7 @@ int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, stru
 int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len, uint8_t reason);
 int rdma_disconnect(struct rdma_cm_id *id);
 int rdma_notify(struct rdma_cm_id *id, uint32_t event);	/* enum ib_event_type: COMM_EST, PATH_MIG */
-/* Mask of the calls that succeed in the id's present state: UCMA_CAN_* (ipc/ucma_shm.h). */
+/* Mask of the calls that succeed in the id's present state: CMSHARE_CAN_* (cmshare/ucma_shm.h). */
 uint32_t rdma_id_can(const struct rdma_cm_id *id);
 /* Attributes for the transition to attr->qp_state. The caller zeroes all other fields. */
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr);

@@ -6,6 +6,7 @@
 #include <netinet/in.h>	/* must precede the kernel headers, which then omit their definitions */
 #include "base/list.h"
 #include "cm/cm.h"
+#include "rdmacm/fault.h"
 #include "rdmacm/id.h"
 #include "why/why.h"
 
@@ -24,6 +25,7 @@ struct cma_device {
 };
 
 #define CMA_PORT_BUCKETS 1024
+#define CMA_UNHEARD 16u
 
 struct rdmacm {
 	const struct host_page *page;
@@ -38,7 +40,11 @@ struct rdmacm {
 	uint32_t last_used_port;
 	bool many_ports;	/* at the last choice of a port there were at least two ephemeral ports for each id (port.c) */
 	uint32_t random[64], nrandom;	/* random numbers not yet used */
+	uint32_t unheard[CMA_UNHEARD];	/* comm ids of the latest requests that no listener has taken */
+	uint32_t nunheard;
 	struct why why;		/* rdmacm_why() */
+	rdmacm_fault_fn *fault;	/* rdmacm_set_faults() */
+	void *fault_ctx;
 };
 
 struct rdma_id_private {
@@ -69,6 +75,7 @@ struct rdma_id_private {
 	uint8_t tos, timeout;
 	bool has_mac, roce_route;	/* has_mac: mac is the neighbour's; roce_route: RESOLVE_ROUTE has set the path */
 	uint8_t mac[6];
+	bool passive;			/* made by a request of the peer */
 	bool srq, tos_set, timeout_set, reuseaddr, afonly, afonly_set;
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 static const char *const state_names[] = {
@@ -50,6 +51,25 @@ struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
 		list_init(&rm->dev[i].ids);
 	return rm;
+}
+
+void rdmacm_set_faults(struct rdmacm *rm, rdmacm_fault_fn *fn, void *ctx)
+{
+	rm->fault = fn;
+	rm->fault_ctx = ctx;
+}
+
+uint32_t cma_fault(const struct rdma_id_private *p, enum fault_step step,
+		   const struct sockaddr *dst)
+{
+	const struct rdmacm *rm = p->id.rm;
+	uint64_t gid[2];
+
+	if (!rm->fault)
+		return 0;
+	cma_why_addr(dst, gid);
+	return rm->fault(rm->fault_ctx, step, (const uint8_t *)gid, cma_port(dst),
+			 p->cma_dev ? p->cma_dev->hd->index : 0);
 }
 
 void rdmacm_destroy(struct rdmacm *rm)

@@ -89,8 +89,9 @@ struct rdmacm_ops {
 	/* Gets the IPoIB broadcast group of InfiniBand port host_page.dev[slot]: 0; -EADDRNOTAVAIL: the SA has not answered. */
 	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 	void (*netdev_name)(void *ctx, uint32_t ifindex, char name[16]);	/* for texts of failures; may be NULL */
-	/* net.ipv4.ip_local_port_range, both ends included. */
+	/* net.ipv4.ip_local_port_range, both ends included; net.ipv6.bindv6only. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
+	bool (*v6only)(void *ctx);
 };
 
 /*
@@ -146,5 +147,4 @@ struct rdmacm_info {
 /* Calls fn for every id that is bound to a device. */
 void rdmacm_list(struct rdmacm *rm, void (*fn)(void *arg, const struct rdmacm_info *info),
 		 void *arg);
-
 #endif

@@ -80,7 +80,10 @@ void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state);
 /* device.c */
 void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev);
 void cma_release_dev(struct rdma_id_private *p);
-/* Index of the entry for gid in the device's GID table, of netdev ifindex (0: any netdev); -1: not found. */
+/*
+ * Index of the entry for gid in the device's GID table, of netdev ifindex (0: any netdev); -1: not found. On RoCE it is one
+ * of RoCEv2, the kernel's CMA_PREFERRED_ROCE_GID_TYPE.
+ */
 int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t ifindex);
 /*
  * Attaches the id to the device that has its source address, on the netdev bound_if. 0; -ENODEV:

@@ -220,6 +220,7 @@ static struct rdma_id_private *new_id(struct rdma_id_private *l, struct req_info
 
 	if (!c)
 		return NULL;
+	c->passive = true;
 	c->id.may_bind = top->id.may_bind;
 	if (save_addrs(c, l, req) || (!req->sidr && save_paths(c, req->ev))) {
 		rdma_destroy_id(&c->id);
@@ -281,8 +282,10 @@ int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
 	if (ret)
 		return ret;
 	l = find_listener(rm, &req);
-	if (!l || !qp_type_fits(l, &req))
+	if (!l || !qp_type_fits(l, &req)) {
+		rm->unheard[rm->nunheard++ % CMA_UNHEARD] = cm_id->remote_id;
 		return -EINVAL;
+	}
 	c = new_id(l, &req);
 	if (!c)
 		return -ENOMEM;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/timer.h"
+#include "cm/cm.h"
 #include "wire/be.h"
 #include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
@@ -24,16 +26,23 @@
 struct resolving {
 	struct rdmacm_resolve r;
 	struct rdma_id_private *p;
+	uint32_t rule;		/* of `ruse fault`: no neighbour answers, and the host was not asked; 0: none */
+	struct timer late;	/* with a rule: the time limit */
 };
 
 void cma_cancel_resolve(struct rdma_id_private *p)
 {
 	struct rdmacm *rm = p->id.rm;
+	struct resolving *w;
 
 	if (!p->resolve)
 		return;
-	rm->ops->cancel(rm->ctx, p->resolve);
-	free(container_of(p->resolve, struct resolving, r));
+	w = container_of(p->resolve, struct resolving, r);
+	if (w->rule)
+		timer_cancel(cm_timers(rm->cm), &w->late);
+	else
+		rm->ops->cancel(rm->ctx, p->resolve);
+	free(w);
 	p->resolve = NULL;
 }
 
@@ -56,6 +65,7 @@ static void take_src(struct rdma_id_private *p, const struct sockaddr_storage *s
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 {
 	struct rdma_id_private *p = container_of(r, struct resolving, r)->p;
+	uint32_t rule = container_of(r, struct resolving, r)->rule;
 	struct rdmacm_route_ans ans = r->ans;
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
 	struct sockaddr_storage old = p->id.src;
@@ -78,6 +88,7 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 	}
 	if (status) {
 		cma_why_resolve(p, cma_dst(p), ans.ifindex, timeout_ms, status);
+		cma_why_step(p, FAULT_STEP_HOST, cma_dst(p), rule);
 		p->id.src = old;
 		p->bound_if = old_if;
 		event.event = RDMA_CM_EVENT_ADDR_ERROR;
@@ -126,15 +137,15 @@ static int resolve_loopback(struct rdma_id_private *p)
 }
 
 /*
- * True if GID i of the device reaches dgid: both are equal, or the device's port is active and both have the
- * same prefix.
+ * True if GID i of the device is not of RoCEv1 and reaches dgid: both are equal, or the device's port is active and both
+ * have the same prefix.
  */
 static bool gid_reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
 {
 	static const uint8_t none[16];
 	const uint8_t *gid = hd->gid[i].raw;
 
-	if (!memcmp(gid, none, 16))
+	if (!memcmp(gid, none, 16) || hd->gid[i].v1)
 		return false;
 	return !memcmp(gid, dgid, 16) || (hd->state == PORT_ACTIVE && !memcmp(gid, dgid, 8));
 }
@@ -182,12 +193,37 @@ static int resolve_ib(struct rdma_id_private *p)
 	return resolved_at_once(p);
 }
 
+static void resolve_late(struct timer *t, ns_t now)
+{
+	struct resolving *w = container_of(t, struct resolving, late);
+
+	(void)now;
+	rdmacm_resolved(w->p->id.rm, &w->r, -ETIMEDOUT);
+}
+
+/* The host looks up the address, unless a rule says that no neighbour answers. 0 or -errno. */
+static int resolve_start(struct resolving *w)
+{
+	struct rdmacm *rm = w->p->id.rm;
+
+	w->rule = cma_fault(w->p, FAULT_STEP_HOST, (struct sockaddr *)&w->r.dst);
+	if (likely(!w->rule))
+		return rm->ops->resolve(rm->ctx, &w->r);
+	w->late.fn = resolve_late;
+	return timer_set(cm_timers(rm->cm), &w->late, cma_now(rm) + w->r.timeout_ms * NS_MS);
+}
+
 static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uint32_t timeout_ms)
 {
-	struct rdmacm *rm = p->id.rm;
-	struct resolving *w = calloc(1, sizeof(*w));
+	uint32_t rule = cma_fault(p, FAULT_STEP_NETWORK, dst);
+	struct resolving *w;
 	int ret;
 
+	if (unlikely(rule)) {
+		cma_why_step(p, FAULT_STEP_NETWORK, dst, rule);
+		return -ENETUNREACH;
+	}
+	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	cma_cancel_resolve(p);
@@ -197,7 +233,7 @@ static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uin
 	w->r.bound_if = p->bound_if;
 	w->r.timeout_ms = timeout_ms;
 	p->resolve = &w->r;
-	ret = rm->ops->resolve(rm->ctx, &w->r);
+	ret = resolve_start(w);
 	if (ret) {
 		p->resolve = NULL;
 		free(w);

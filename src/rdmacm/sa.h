@@ -20,7 +20,7 @@ struct rdmacm_sa_path {
 /* Multicast membership. Ownership as above. */
 struct rdmacm_sa_join {
 	unsigned int slot;
-	uint64_t comp_mask;	/* fields of rec that the request sets */
+	uint64_t comp_mask;	/* fields of record that the request sets */
 	/* The request, then the SA's record of the multicast group. */
 	struct sa_mcmember_rec rec;
 	struct why why;		/* as above */

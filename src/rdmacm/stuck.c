@@ -23,6 +23,8 @@ static bool stuck_connection(const struct rdma_id_private *p, const uint64_t a[2
 	case IB_CM_SIDR_REQ_SENT:
 		why_set(&w->why, WAIT_REP, a[0], a[1], c.state == IB_CM_SIDR_REQ_SENT, port, c.sent,
 			c.most);
+		if (cma_gid_is_local(p->id.rm, p->dgid))
+			w->why.id = WHY_WAIT_REP_HERE;
 		return true;
 	case IB_CM_MRA_REQ_RCVD:
 		why_set(&w->why, WAIT_MRA, a[0], a[1], port);

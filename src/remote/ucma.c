@@ -15,47 +15,20 @@
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 #include "base/sys.h"
+#include "core/acks.h"
 #include "core/umem.h"
 #include "engine/engine.h"
 #include "engine/own.h"
 #include "engine/rused.h"
+#include "engine/shakes.h"
 #include "ipc/ucma_msg.h"
+#include "cmshare/ucma_response.h"
+#include "shared/barrier.h"
 #include "remote/remote.h"
 #include "remote/ucma_local.h"
 
-/* Maximum length of the response, by command. */
-static const uint16_t responses[] = {
-	[RDMA_USER_CM_CMD_CREATE_ID] = sizeof(struct rdma_ucm_create_id_resp),
-	[RDMA_USER_CM_CMD_DESTROY_ID] = sizeof(struct rdma_ucm_destroy_id_resp),
-	[RDMA_USER_CM_CMD_QUERY_ROUTE] = sizeof(struct rdma_ucm_query_route_resp),
-	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = sizeof(struct ib_uverbs_qp_attr),
-	[RDMA_USER_CM_CMD_GET_EVENT] = sizeof(struct rdma_ucm_event_resp),
-	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = sizeof(struct rdma_ucm_create_id_resp),
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = sizeof(struct rdma_ucm_destroy_id_resp),
-	[RDMA_USER_CM_CMD_MIGRATE_ID] = sizeof(struct rdma_ucm_migrate_resp),
-	[RDMA_USER_CM_CMD_QUERY] = sizeof(struct rdma_ucm_query_addr_resp),
-	[RDMA_USER_CM_CMD_JOIN_MCAST] = sizeof(struct rdma_ucm_create_id_resp),
-};
-
-/*
- * The address for the response: the first member of every command that has one, except CREATE_ID.
- */
-static void *response_of(const struct ucma_cmd *c)
-{
-	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	size_t off = sizeof(*hdr);
-	uint64_t p;
-
-	if (hdr->cmd == RDMA_USER_CM_CMD_CREATE_ID)
-		off += offsetof(struct rdma_ucm_create_id, response);
-	if (c->h.len < off + sizeof(p))
-		return NULL;
-	memcpy(&p, c->cmd + off, sizeof(p));
-	return (void *)(uintptr_t)p;
-}
-
 /* SET_OPTION: append the value. If it is unreadable, rused answers EFAULT, but only if the id is valid. */
-static void take_option(struct ucma_cmd *c)
+static void take_option(struct remote_ucma_cmd *c)
 {
 	struct rdma_ucm_set_option o;
 
@@ -70,7 +43,7 @@ static void take_option(struct ucma_cmd *c)
 	c->opt_len = c->h.aux;
 }
 
-static void take_file(struct ucma_cmd *c)
+static void take_file(struct remote_ucma_cmd *c)
 {
 	struct rdma_ucm_migrate_id m;
 	void *file = NULL;
@@ -86,9 +59,30 @@ static void take_file(struct ucma_cmd *c)
 	c->from_fd = (int)m.fd;
 }
 
+/* A command that sends a message of the CM: `ruse run --shake` may let it be late. */
+static void take_shaken(struct remote_ucma_cmd *c)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+	enum shake_message message = SHAKE_REQ;
+	struct rdma_ucm_accept a;
+	bool twice;
+
+	if (hdr->cmd == RDMA_USER_CM_CMD_DISCONNECT) {
+		message = SHAKE_DREQ;
+	} else if (hdr->cmd == RDMA_USER_CM_CMD_ACCEPT) {
+		if (c->h.len < sizeof(*hdr) + offsetof(struct rdma_ucm_accept, ece))
+			return;
+		memcpy(&a, c->cmd + sizeof(*hdr), offsetof(struct rdma_ucm_accept, ece));
+		message = a.conn_param.valid ? SHAKE_REP : SHAKE_RTU;
+	}
+	c->h.aux = (uint32_t)(engine_shake_cm(message, &twice) / NS_US);
+	c->h.aux |= twice ? IPC_UCMA_TWICE : 0;
+}
+
 /* Read the command from the program's memory. 0 or -errno. */
-static int ucma_cmd_take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf,
-			 size_t count)
+static int remote_ucma_take(struct remote_ucma_cmd *c, const struct remote_ucma_map *map,
+			    const void *buf,
+			    size_t count)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
 
@@ -108,10 +102,19 @@ static int ucma_cmd_take(struct ucma_cmd *c, const struct ucma_map *map, const v
 			return -EFAULT;
 		c->h.len += hdr->in;
 	}
-	if (hdr->cmd == RDMA_USER_CM_CMD_SET_OPTION)
+	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_SET_OPTION:
 		take_option(c);
-	else if (hdr->cmd == RDMA_USER_CM_CMD_MIGRATE_ID)
+		break;
+	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		take_file(c);
+		break;
+	case RDMA_USER_CM_CMD_CONNECT:
+	case RDMA_USER_CM_CMD_ACCEPT:
+	case RDMA_USER_CM_CMD_DISCONNECT:
+		take_shaken(c);
+		break;
+	}
 	return 0;
 }
 
@@ -119,31 +122,31 @@ static int ucma_cmd_take(struct ucma_cmd *c, const struct ucma_map *map, const v
  * Is the response's memory writable? Checked before the command takes effect, because rused does
  * not see the program's memory.
  */
-static bool ucma_buf_writable(void *p, size_t len)
+static bool remote_ucma_writable(void *p, size_t len)
 {
-	uint8_t probe[UCMA_ANSWER_MAX];
+	uint8_t probe[REMOTE_UCMA_ANSWER_MAX];
 
 	return !umem_copy(probe, p, len) && !umem_copy(p, probe, len);
 }
 
-static size_t response_room(const struct rdma_ucm_cmd_hdr *hdr)
+static int remote_ucma_ask(struct remote_ucma_map *map, struct remote_ucma_cmd *c, int fd,
+			   struct remote_ucma_answer *r)
 {
-	return hdr->cmd < ARRAY_SIZE(responses) ? min(hdr->out, responses[hdr->cmd]) : 0;
-}
-
-static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_answer *r)
-{
-	size_t len = sizeof(c->h) + c->h.len + c->opt_len;
+	struct rused_msg m = {
+		.q = { .type = IPC_UCMA_WRITE, .req = c, .len =
+		       sizeof(c->h) + c->h.len + c->opt_len, .reply = &r->h, .room =
+		       	sizeof(*r) - offsetof(struct remote_ucma_answer, h) },
+		.of = map->shm->generation,
+	};
 	struct why why;
 	int ret;
 
-	r->len = sizeof(*r) - offsetof(struct ucma_answer, h);
-	ret = rused_ask(IPC_UCMA_WRITE, c, len, -1, &r->h, &r->len, NULL, NULL);
+	ret = rused_ask(&m);
 	if (ret == -EDEADLK)
 		return ret;
-	if (ret || r->len < sizeof(r->h))
+	if (ret || m.q.rlen < sizeof(r->h))
 		return -EIO;
-	r->len -= sizeof(r->h);
+	r->len = m.q.rlen - sizeof(r->h);
 	/*
 	 * If the command removed the file's last unread events, for example together with their id,
 	 * the descriptor must not stay readable.
@@ -159,36 +162,66 @@ static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, st
 	return r->h.ret;
 }
 
-static ssize_t ucma_cmd_run(struct ucma_map *map, int fd, struct ucma_cmd *c)
+/* The address of the id in the program, if the command destroys or migrates it; 0: not known. */
+static uint64_t remote_ucma_uid(const struct remote_ucma_map *map, const struct remote_ucma_cmd *c,
+				enum acks_kind *kind)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	void *response = response_of(c);
-	struct ucma_answer r;
-	size_t room = response_room(hdr);
+	struct rdma_ucm_destroy_id d;	/* MIGRATE_ID has its id in the same place */
+
+	*kind = hdr->cmd == RDMA_USER_CM_CMD_MIGRATE_ID ? ACKS_CM_MIGRATE : ACKS_CM_ID;
+	if (*kind == ACKS_CM_MIGRATE)
+		map = c->from;
+	else if (hdr->cmd != RDMA_USER_CM_CMD_DESTROY_ID)
+		return 0;
+	if (!map || c->h.len < sizeof(*hdr) + sizeof(d))
+		return 0;
+	memcpy(&d, c->cmd + sizeof(*hdr), sizeof(d));
+	return d.id < CMSHARE_RECS && map->recs ? READ_ONCE(map->recs[d.id].uid) : 0;
+}
+
+_Static_assert(offsetof(struct rdma_ucm_migrate_id, id) ==
+		       offsetof(struct rdma_ucm_destroy_id, id) &&
+	       sizeof(struct rdma_ucm_migrate_resp) == sizeof(struct rdma_ucm_destroy_id_resp),
+	       "MIGRATE_ID has the id and the number of events where DESTROY_ID has them");
+
+static ssize_t remote_ucma_run(struct remote_ucma_map *map, int fd, struct remote_ucma_cmd *c)
+{
+	size_t room;
+	void *response = (void *)(uintptr_t)cmshare_response(c->cmd, c->h.len, &room);
+	struct rdma_ucm_destroy_id_resp destroyed;
+	struct remote_ucma_answer r;
+	enum acks_kind kind;
+	uint64_t uid;
 	int ret;
 
-	if (room && response && !ucma_buf_writable(response, room))
+	if (room && response && !remote_ucma_writable(response, room))
 		return -EFAULT;
 	r.len = 0;
-	if (!ucma_local(map, fd, c, &r, &ret)) {
-		ret = remote_ucma_call(map, c, fd, &r);
-		ucma_answered(c, ret);
+	uid = remote_ucma_uid(map, c, &kind);
+	if (!remote_ucma_local(map, fd, c, &r, &ret)) {
+		ret = remote_ucma_ask(map, c, fd, &r);
+		remote_ucma_answered(c, ret);
 	}
 	if (ret)
 		return ret;
+	if (uid && r.len >= sizeof(destroyed)) {
+		memcpy(&destroyed, r.data, sizeof(destroyed));
+		acks_note(kind, uid, destroyed.events_reported, 0);
+	}
 	return r.len && umem_copy(response, r.data, r.len) ? -EFAULT : 0;
 }
 
 ssize_t remote_ucma_write(void *file, int fd, const void *buf, size_t count)
 {
-	struct ucma_cmd c;
+	struct remote_ucma_cmd c;
 	ssize_t ret;
 
 	c.from = NULL;
-	ret = ucma_cmd_take(&c, file, buf, count);
+	ret = remote_ucma_take(&c, file, buf, count);
 
 	if (!ret)
-		ret = ucma_cmd_run(file, fd, &c);
+		ret = remote_ucma_run(file, fd, &c);
 	if (c.from)
 		engine_caller()->ucma_put(c.from_ref);
 	return ret ? ret : (ssize_t)min(count, (size_t)MAX_RW_COUNT);

@@ -78,7 +78,7 @@ static int sm_result(int fd)
 static int wait_sm(int fd)
 {
 	/* If the thread is cancelled here, the descriptor is closed. */
-	int ret = engine_caller()->ucma_wait(fd, true);
+	int ret = engine_caller()->sock_wait(fd, true);
 
 	return ret ? ret : sm_result(fd);
 }
@@ -86,18 +86,19 @@ static int wait_sm(int fd)
 int remote_umad_open(uint32_t minor, bool nonblock, void **file)
 {
 	struct ipc_umad_open q = { .minor = minor, .nonblock = nonblock };
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret, want = minor < ISSM_BASE_MINOR ? 2 : 1;
+	int fds[IPC_MAX_FDS], ret, want = minor < ISSM_BASE_MINOR ? 2 : 1;
 	struct ipc_umad_opened r;
-	size_t rsize = sizeof(r);
+	struct rused_msg m = { .q = { IPC_REQ(IPC_UMAD_OPEN, &q), IPC_ANSWER(&r),
+				      IPC_RFDS(fds) } };
 
 	*file = NULL;
-	ret = rused_ask(IPC_UMAD_OPEN, &q, sizeof(q), -1, &r, &rsize, fds, &nfds);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
-	ret = nfds == want && rsize == sizeof(r) ? 0 : -EPROTO;
+	ret = m.q.nrfds == want && m.q.rlen == sizeof(r) ? 0 : -EPROTO;
 	if (!ret)
-		ret = want == 2 ? umad_map_open(r.file, fds[1], file) : wait_sm(fds[0]);
-	for (int i = 0; i < nfds; i++)
+		ret = want == 2 ? remote_umad_map_open(r.file, fds[1], file) : wait_sm(fds[0]);
+	for (int i = 0; i < m.q.nrfds; i++)
 		if (ret || i)
 			sys_close(fds[i]);
 	return ret ? ret : fds[0];
@@ -109,16 +110,26 @@ int remote_umad_open(uint32_t minor, bool nonblock, void **file)
  * caller closes both. 0: rused has answered, and r->h has the result. -errno: rused did not execute
  * the request; the file is dead.
  */
-static int remote_umad_call(struct call *c, int memfd, struct reply *r, int *got)
+static int remote_umad_call(const struct remote_umad_map *map, struct call *c, int memfd,
+			    struct reply *r,
+			    int *got)
 {
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
-	size_t rsize = offsetof(struct reply, why), len = sizeof(c->h) + c->h.len, want;
+	int fds[IPC_MAX_FDS], nfds, ret;
+	struct rused_msg m = {
+		.q = { .type = IPC_UMAD_CALL, .req = c, .len = sizeof(c->h) + c->h.len,
+		       .fds = &memfd, .nfds = memfd >= 0, .reply = r,
+		       .room = offsetof(struct reply, why), IPC_RFDS(fds) },
+		.of = map->shm->generation,
+	};
+	size_t rsize, want;
 
 	*got = -1;
 	r->why.id = WHY_NONE;
-	ret = rused_ask(IPC_UMAD_CALL, c, len, memfd, r, &rsize, fds, &nfds);
+	ret = rused_ask(&m);
 	if (ret)
 		return ret;
+	rsize = m.q.rlen;
+	nfds = m.q.nrfds;
 	for (int i = 1; i < nfds; i++)
 		sys_close(fds[i]);
 	if (nfds)
@@ -176,7 +187,8 @@ static bool memfd_to(int fd, void *buf, size_t len)
 	return true;
 }
 
-static ssize_t write_mad(struct umad_map *map, const void *buf, size_t count, struct why *why)
+static ssize_t write_mad(struct remote_umad_map *map, const void *buf, size_t count,
+			 struct why *why)
 {
 	struct call c;
 	int memfd = -1, got, ret;
@@ -195,10 +207,10 @@ static ssize_t write_mad(struct umad_map *map, const void *buf, size_t count, st
 		 */
 		if (count >= sizeof(struct ib_user_mad_hdr_old) && umem_copy(c.data, buf, count))
 			return -EFAULT;
-		if (umad_post(map, c.data, count))
+		if (remote_umad_post(map, c.data, count))
 			return (ssize_t)count;
 	}
-	ret = remote_umad_call(&c, memfd, &r, &got);
+	ret = remote_umad_call(map, &c, memfd, &r, &got);
 	if (memfd >= 0)
 		sys_close(memfd);
 	if (got >= 0)
@@ -216,14 +228,14 @@ ssize_t remote_umad_write(void *file, const void *buf, size_t count)
 
 	count = min(count, (size_t)MAX_RW_COUNT);
 	ret = write_mad(file, buf, count, &why);
-	return ret < 0 ? umad_failed("umad_send", ret, &why) : ret;
+	return ret < 0 ? remote_umad_failed("umad_send", ret, &why) : ret;
 }
 
 /*
  * Read a packet that is too long for the ring. -EAGAIN: another thread or process has read it
  * meanwhile.
  */
-static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t seq)
+static ssize_t read_long(struct remote_umad_map *map, void *buf, size_t count, uint32_t seq)
 {
 	struct call c;
 	struct reply r;
@@ -233,7 +245,7 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 
 	c.h = (struct ipc_umad){ .file = map->shm->number, .op = UMAD_OP_READ, .seq = seq,
 				 .count = count };
-	if (remote_umad_call(&c, -1, &r, &got))
+	if (remote_umad_call(map, &c, -1, &r, &got))
 		return -EIO;
 	if (r.h.len > count)
 		there = false;
@@ -249,14 +261,14 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 	if (ret < 0)
 		return ret;
 	c.h.op = UMAD_OP_TAKE;
-	if (!remote_umad_call(&c, -1, &r, &got) && got >= 0)
+	if (!remote_umad_call(map, &c, -1, &r, &got) && got >= 0)
 		sys_close(got);
 	return ret;
 }
 
 ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 {
-	struct umad_map *map = file;
+	struct remote_umad_map *map = file;
 	struct remote_wait w = { .fd = fd, .held = -1 };
 	struct why why = { .id = WHY_NONE };
 	uint32_t seq;
@@ -265,20 +277,22 @@ ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 	count = min(count, (size_t)MAX_RW_COUNT);
 	engine_process();
 	do {
-		ret = umad_read_ring(map, buf, count, &seq, &why);
+		ret = remote_umad_read_ring(map, buf, count, &seq, &why);
 		if (seq)
 			ret = read_long(map, buf, count, seq);
 		if (ret >= 0 || ret == -EAGAIN)
-			umad_settle(map, w.fd, ret >= 0);
+			remote_umad_settle(map, w.fd, ret >= 0);
 		if (ret != -EAGAIN)
 			break;
 		ret = seq ? 0 : remote_wait(&w);
 	} while (!ret);
 	own_close(w.held);
+	if (ret == -EIO)
+		remote_umad_gone_pause(map, fd);
 	if (ret < 0)
-		return umad_failed("umad_recv", ret, &why);
+		return remote_umad_failed("umad_recv", ret, &why);
 	if (why.id)
-		umad_failed("umad_recv", -ETIMEDOUT, &why);
+		remote_umad_failed("umad_recv", -ETIMEDOUT, &why);
 	return ret;
 }
 
@@ -301,7 +315,8 @@ static int dead_ioctl(unsigned long cmd)
 	return cmd == IB_USER_MAD_UNREGISTER_AGENT ? -EINVAL : -EPIPE;
 }
 
-static int umad_ioctl_ask(struct umad_map *map, unsigned long cmd, void *arg, struct why *why)
+static int umad_ioctl_ask(struct remote_umad_map *map, unsigned long cmd, void *arg,
+			  struct why *why)
 {
 	struct call c;
 	int len = arg_len(cmd), got, ret;
@@ -319,7 +334,7 @@ static int umad_ioctl_ask(struct umad_map *map, unsigned long cmd, void *arg, st
 	 */
 	if (_IOC_DIR(cmd) & _IOC_READ && umem_copy(arg, c.data, (size_t)len))
 		return -EFAULT;
-	ret = remote_umad_call(&c, -1, &r, &got);
+	ret = remote_umad_call(map, &c, -1, &r, &got);
 	if (got >= 0)
 		sys_close(got);
 	if (ret) {
@@ -337,7 +352,12 @@ static int umad_ioctl_ask(struct umad_map *map, unsigned long cmd, void *arg, st
 int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
 {
 	struct why why = { .id = WHY_NONE };
-	int ret = umad_ioctl_ask(file, cmd, arg, &why);
+	struct remote_umad_map *map = file;
+	int ret = umad_ioctl_ask(map, cmd, arg, &why);
 
-	return ret ? (int)umad_failed(umad_ioctl_call(cmd), ret, &why) : 0;
+	/* Not a failure: a program ends, and its agents have ended with the device. */
+	if (cmd == IB_USER_MAD_UNREGISTER_AGENT &&
+	    (why.id == WHY_UMAD_GONE || READ_ONCE(map->shm->dead)))
+		return ret;
+	return ret ? (int)remote_umad_failed(remote_umad_ioctl_call(cmd), ret, &why) : 0;
 }

@@ -9,12 +9,13 @@
 #include "wire/mad.h"
 #include "remote/remote.h"
 #include "remote/umad_local.h"
+#include "remote/wait.h"
 
-int umad_map_open(uint32_t number, int memfd, void **file)
+int remote_umad_map_open(uint32_t number, int memfd, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
 	bool good = s && s->number == number;
-	struct umad_map *map = good ? calloc(1, sizeof(*map)) : NULL;
+	struct remote_umad_map *map = good ? calloc(1, sizeof(*map)) : NULL;
 
 	if (!map) {
 		memfd_unmap(s, sizeof(*s));
@@ -28,7 +29,7 @@ int umad_map_open(uint32_t number, int memfd, void **file)
 
 void remote_umad_release(void *file)
 {
-	struct umad_map *map = file;
+	struct remote_umad_map *map = file;
 
 	if (!map)
 		return;
@@ -36,7 +37,15 @@ void remote_umad_release(void *file)
 	free(map);
 }
 
-bool umad_post(struct umad_map *map, const void *data, size_t len)
+static int umad_post_msg(const struct umad_shm *s, const void *msg, size_t len)
+{
+	struct rused_msg m = { .q = { .type = IPC_UMAD_POST, .req = msg, .len = len },
+			       .of = s->generation };
+
+	return rused_post(&m);
+}
+
+bool remote_umad_post(struct remote_umad_map *map, const void *data, size_t len)
 {
 	struct {
 		struct ipc_umad_post h;
@@ -54,14 +63,14 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	    !atomic_cmpxchg(count, before, before + 1))
 		return false;
 	memcpy(m.data, data, len);
-	if (!rused_post(s->generation, IPC_UMAD_POST, &m, sizeof(m.h) + len))
+	if (!umad_post_msg(s, &m, sizeof(m.h) + len))
 		return true;
 	atomic_add(count, (uint32_t)-1);
 	return false;
 }
 
-ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq,
-		       struct why *why)
+ssize_t remote_umad_read_ring(struct remote_umad_map *map, void *buf, size_t count, uint32_t *seq,
+			      struct why *why)
 {
 	struct umad_shm *s = map->shm;
 	struct inbox_slot *slot;
@@ -104,12 +113,23 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 	}
 }
 
-void umad_settle(struct umad_map *map, int fd, bool took)
+void remote_umad_settle(struct remote_umad_map *map, int fd, bool took)
 {
 	struct umad_shm *s = map->shm;
 	struct ipc_umad_post q = { .file = s->number };
 
 	inbox_settle(&s->inbox, fd);
 	if (took && inbox_must_tell(&s->inbox))
-		rused_post(s->generation, IPC_UMAD_POST, &q, sizeof(q));
+		umad_post_msg(s, &q, sizeof(q));
+}
+
+void remote_umad_gone_pause(struct remote_umad_map *map, int fd)
+{
+	/* Threads that read at the same time may overwrite each other's times: one of them waits too early or too late. */
+	ns_t *oldest = &map->gone_at[atomic_add(&map->ngone, 1) % UMAD_GONE_QUICK];
+	ns_t first = READ_ONCE(*oldest);
+
+	if (first && engine_now() - first < UMAD_GONE_NS)
+		remote_pause(fd);
+	WRITE_ONCE(*oldest, engine_now());
 }

@@ -6,7 +6,7 @@
 #include "engine/explain.h"
 #include "remote/umad_local.h"
 
-const char *umad_ioctl_call(unsigned long cmd)
+const char *remote_umad_ioctl_call(unsigned long cmd)
 {
 	switch (cmd) {
 	case IB_USER_MAD_REGISTER_AGENT:
@@ -30,7 +30,7 @@ static bool umad_is_answer(ssize_t ret)
 	return ret >= 0 || ret == -EAGAIN || ret == -EINTR || ret == -ENOSPC;
 }
 
-noinline __cold ssize_t umad_failed(const char *call, ssize_t ret, const struct why *why)
+noinline __cold ssize_t remote_umad_failed(const char *call, ssize_t ret, const struct why *why)
 {
 	struct why_rec r = { .error = (uint16_t)-ret };
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <time.h>
 #include "base/sys.h"
 #include "base/util.h"
@@ -16,6 +17,9 @@
  * hang-up nor fails with EAGAIN.
  */
 #define WAITS_IN_VAIN 3u
+
+#define PAUSE_NAPS 10
+#define PAUSE_NAP_NS (10 * NS_MS)	/* after each nap remote_pause() looks whether the descriptor is closed */
 
 static bool wait_hung_up(int fd)
 {
@@ -45,6 +49,23 @@ int remote_wait(struct remote_wait *w)
 			return -EAGAIN;
 	}
 	/* If the thread is cancelled here, the dup is closed. */
-	ret = engine_caller()->ucma_wait(w->fd, w->held >= 0);
+	ret = engine_caller()->sock_wait(w->fd, w->held >= 0);
 	return ret == -ECONNRESET ? -EIO : ret;
+}
+
+void remote_pause(int fd)
+{
+	static const struct timespec nap = { .tv_nsec = PAUSE_NAP_NS };
+
+	for (int i = 0; i < PAUSE_NAPS; i++) {
+		long rc = sys_call(SYS_nanosleep, &nap, NULL);
+
+		/*
+		 * opensm cancels the thread that reads. If that happened in its log, the next cancellation point, the log
+		 * would stay locked.
+		 */
+		pthread_testcancel();
+		if (rc || sys_call(SYS_fcntl, fd, F_GETFD) < 0)
+			return;
+	}
 }

@@ -17,5 +17,7 @@ struct remote_wait {
  * program has closed the descriptor before the wait. -EIO: rused is gone. -EAGAIN: O_NONBLOCK. -EINTR.
  */
 int remote_wait(struct remote_wait *w);
+/* Sleeps for 100 ms, or until a signal arrives or the program closes fd; a cancellation point. */
+void remote_pause(int fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Open files of umadN and issmN. As for rdma_cm (daemon/ucma.c), a file is one end of a SOCK_SEQPACKET
+ * Open files of umadN and issmN. As for rdma_cm (daemon/files/cmfile.c), a file is one end of a SOCK_SEQPACKET
  * pair, and rused sees the hang-up after the last close. Packets for the program are put into
  * shared memory (ring.c) as they arrive, so most read()s need no message.
  *
@@ -30,7 +30,7 @@
 #include "umads/umads_internal.h"
 #include "ipc/umad_msg.h"
 #include "loop/loop.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #define INDEX_BITS 12
 #define WRITE_MAX (64u << 20)	/* bytes of an RMPP message; the kernel is limited by memory */
@@ -197,6 +197,16 @@ static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, int p
 			  n->number);
 	*number = u->number;
 	return 0;
+}
+
+void umads_managers(const struct umads *us, const struct umad_view *v,
+		    void (*fn)(void *arg, int pid), void *arg)
+{
+	const struct umad_fd *u;
+
+	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
+		if (!u->file && u->of->view == v)
+			fn(arg, u->pid);
 }
 
 struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor)

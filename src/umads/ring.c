@@ -13,7 +13,7 @@
 #include "base/memfd.h"
 #include "umads/umads_internal.h"
 #include "loop/loop.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 int umad_ring_open(struct umad_fd *u, int *fd)
 {

@@ -88,6 +88,9 @@ void umad_fd_ended(void *ctx, const uint8_t *mad);
 /* The requests of the files that the process has opened that wait for a response. dev: name of the port's device. */
 typedef void (*umad_wait_fn)(void *arg, const struct why *why, ns_t since, const char *dev);
 void umads_stuck(const struct umads *us, int pid, umad_wait_fn fn, void *arg);
+/* The processes that have opened issmN of a view, once for each open file. */
+void umads_managers(const struct umads *us, const struct umad_view *v,
+		    void (*fn)(void *arg, int pid), void *arg);
 /* True if any file is open. */
 static inline bool umad_busy(const struct umads *u)
 {

@@ -12,7 +12,7 @@
 #ifndef RUSE_VFILE_FDTAB_H
 #define RUSE_VFILE_FDTAB_H
 
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "vfile/kind.h"
 
 /*

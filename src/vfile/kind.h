@@ -8,8 +8,8 @@
  *   UVERBS        memfd              write, writev, ioctl: the uverbs ABI;
  *                 (mmap offsets)     read, readv: EINVAL; fstat, statx: the
  *                                    character device; close: release
- *   EVENT_ASYNC   eventfd,           read, readv: one 16-byte record;
- *                 EFD_SEMAPHORE      write, writev: EINVAL; close: release
+ *   EVENT_ASYNC   read end of a      read, readv: one 16-byte record; write, writev:
+ *                 pipe               EBADF; ioctl: ENOTTY; close: release
  *   EVENT_COMP    the same           the same with 8-byte records
  *   UCMA          one end of a       write, writev: the rdma_cm ABI; read, readv:
  *                 SOCK_SEQPACKET     EINVAL; ioctl: ENOTTY; fstat, statx: the
@@ -36,6 +36,7 @@
 
 #include "base/util.h"
 
+/* In this order: files of the kernel's RDMA code come first. */
 enum vfile_kind {
 	VFILE_UVERBS,
 	VFILE_EVENT_ASYNC,

@@ -17,9 +17,10 @@
  * needs no redirection.
  *
  * Not supported: a relative path that begins in a directory of the machine (chdir("/sys"),
- * then "class/infiniband"), and an absolute path that reaches /sys or /dev through another
- * top-level directory ("/proc/../sys/..."). The latter limit lets the fast test look at two
- * bytes only.
+ * then "class/infiniband"), a walk by fts_open(), the devices that a network interface or a PCI
+ * device of the machine has in sysfs (/sys/class/net/IF/device/infiniband), and an absolute path
+ * that reaches /sys or /dev through another top-level directory ("/proc/../sys/..."). The latter
+ * limit lets the fast test look at two bytes only.
  */
 #ifndef RUSE_VFILE_PATHS_H
 #define RUSE_VFILE_PATHS_H

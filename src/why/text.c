@@ -44,8 +44,13 @@ static void why_put_hex(struct why_out *o, uint64_t v, int digits)
 
 static void why_put_id(struct why_out *o, uint32_t id)
 {
-	why_puts(o, "RX-");
-	why_put_number(o, id, 16, 3);
+	struct why_series s = { "RX-", 0, UINT32_MAX };
+
+	for (size_t i = 0; i < ARRAY_SIZE(why_series); i++)
+		if (id >= why_series[i].first && id <= why_series[i].last)
+			s = why_series[i];
+	why_puts(o, s.prefix);
+	why_put_number(o, id - s.first, 16, 3);
 }
 
 /* A duration with one unit: two significant digits are enough to recognise it. */
@@ -190,6 +195,28 @@ static void why_put_key(struct why_out *o, const uint64_t *arg)
 	why_put_hex(o, *arg, 8);
 }
 
+static void why_put_bytes(struct why_out *o, const uint64_t *arg)
+{
+	const uint8_t *p = (const uint8_t *)arg;
+
+	for (uint32_t i = 0; i < sizeof(*arg); i++) {
+		why_puts(o, i ? " " : "");
+		why_put_number(o, p[i], 16, 2);
+	}
+}
+
+static void why_put_span(struct why_out *o, const uint64_t *arg)
+{
+	why_put_number(o, (uint32_t)*arg, 10, 1);
+	why_puts(o, "-");
+	why_put_number(o, *arg >> 32, 10, 1);
+}
+
+static void why_put_event(struct why_out *o, const uint64_t *arg)
+{
+	why_put_number(o, *arg & 0x7fffffff, 10, 1);
+}
+
 static void why_put_qpn(struct why_out *o, const uint64_t *arg)
 {
 	why_put_hex(o, *arg, 6);
@@ -233,6 +260,7 @@ static const struct why_format {
 } why_formats[] = {
 	{ "x", why_put_as_hex },
 	{ "key", why_put_key },
+	{ "bytes", why_put_bytes },
 	{ "qpn", why_put_qpn },
 	{ "time", why_put_duration },
 	{ "access", why_put_access },
@@ -242,6 +270,8 @@ static const struct why_format {
 	{ "id", why_put_reason },
 	{ "gid", why_put_gid },
 	{ "str", why_put_str },
+	{ "span", why_put_span },
+	{ "event", why_put_event },
 	{ "range", why_put_range },
 };
 

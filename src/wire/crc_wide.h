@@ -39,10 +39,8 @@ static const uint64_t crc_fold_1536[2] = { 0x67f7947600000000, 0xc56d94960000000
 static const uint64_t crc_fold_1024[2] = { 0x7d657a1000000000, 0x7406fa9500000000 };
 static const uint64_t crc_fold_512[2] = { 0x653d982200000000, 0xcad38e8f00000000 };
 
-static inline bool crc_wide_works(void)
-{
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
-}
+/* True if this CPU and the kernel have the instructions. */
+bool crc_wide_works(void);
 
 static CRC_WIDE inline __m512i crc_constant(const uint64_t k[2])
 {

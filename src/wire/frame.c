@@ -6,6 +6,9 @@
 
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd
+#define ETH_VLAN 0x8100
+#define ETH_VLAN_OUTER 0x88a8
+#define VLAN_LEN 4
 #define IPV6_LEN 40
 #define PORT_MIN 0xc000		/* start of the range of dynamic UDP source ports */
 #define PORT_BITS 14
@@ -111,6 +114,11 @@ static size_t frame_parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct 
 	return IPV6_LEN;
 }
 
+static bool frame_tagged(uint16_t type)
+{
+	return type == ETH_VLAN || type == ETH_VLAN_OUTER;
+}
+
 enum frame_kind frame_parse(const void *buf, size_t caplen, struct frame *f)
 {
 	const uint8_t *ip = (const uint8_t *)buf + ETH_LEN, *udp;
@@ -119,6 +127,8 @@ enum frame_kind frame_parse(const void *buf, size_t caplen, struct frame *f)
 	if (caplen < ETH_LEN)
 		return FRAME_OTHER;
 	n = caplen - ETH_LEN;
+	for (; n >= VLAN_LEN && frame_tagged(get_be16(ip - 2)); n -= VLAN_LEN)
+		ip += VLAN_LEN;
 	iplen = frame_parse_ip(ip, n, get_be16(ip - 2), f, &rest);
 	if (!iplen || n - iplen < UDP_HDR_LEN)
 		return FRAME_OTHER;

@@ -49,7 +49,7 @@ struct frame {
 	uint32_t len;		/* bytes of the packet from BTH to pad; FRAME_CUT: the bytes that were captured */
 };
 
-/* Parses a captured frame of caplen bytes. *f is valid unless the result is FRAME_OTHER. */
+/* Parses a captured frame of caplen bytes, with or without VLAN tags. *f is valid unless the result is FRAME_OTHER. */
 enum frame_kind frame_parse(const void *buf, size_t caplen, struct frame *f);
 
 #endif

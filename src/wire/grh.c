@@ -3,10 +3,12 @@
 #include <string.h>
 #include "wire/be.h"
 #include "wire/grh.h"
+#include "wire/icrc.h"
 
 /* Length of UDP header, BTH, DETH and ICRC. */
 #define UD_AROUND (8 + 12 + 8 + 4)
 #define IP_DF 0x4000
+#define GRH_NEXT_IBA 0x1b	/* NxtHdr: an IBA transport header follows (IBA 8.3) */
 
 static uint32_t grh_packet_len(const struct seg *seg)
 {
@@ -30,7 +32,7 @@ void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN])
 	uint8_t *ip = grh + 20;
 
 	memset(grh, 0, GRH_LEN);
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)net->dgid)) {
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)net->dgid) && likely(!net->v1)) {
 		ip[0] = 0x45;
 		ip[1] = net->traffic_class;
 		put_be16(ip + 2, (uint16_t)(20 + grh_packet_len(seg)));
@@ -48,4 +50,8 @@ void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN])
 	grh[7] = net->hop_limit;
 	memcpy(grh + 8, net->sgid, 16);
 	memcpy(grh + 24, net->dgid, 16);
+	if (unlikely(net->v1)) {
+		grh[6] = GRH_NEXT_IBA;
+		put_be16(grh + 4, (uint16_t)(grh_packet_len(seg) - UDP_HDR_LEN));
+	}
 }

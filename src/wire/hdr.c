@@ -155,29 +155,3 @@ void feth_put(void *p, uint32_t feth)
 {
 	put_be32(p, feth & FETH_MASK);
 }
-
-void grh_get(const void *p, struct grh *h)
-{
-	const uint8_t *b = p;
-	uint32_t w = get_be32(b);
-
-	h->tclass = (uint8_t)(w >> 20);
-	h->flow_label = w & 0xfffff;
-	h->pay_len = get_be16(b + 4);
-	h->next_hdr = b[6];
-	h->hop_limit = b[7];
-	memcpy(h->sgid, b + 8, sizeof(h->sgid));
-	memcpy(h->dgid, b + 24, sizeof(h->dgid));
-}
-
-void grh_put(void *p, const struct grh *h)
-{
-	uint8_t *b = p;
-
-	put_be32(b, 6u << 28 | (uint32_t)h->tclass << 20 | (h->flow_label & 0xfffff));
-	put_be16(b + 4, h->pay_len);
-	b[6] = h->next_hdr;
-	b[7] = h->hop_limit;
-	memcpy(b + 8, h->sgid, sizeof(h->sgid));
-	memcpy(b + 24, h->dgid, sizeof(h->dgid));
-}

@@ -75,16 +75,6 @@ struct aeth {
 	uint32_t msn;		/* 24 bits */
 };
 
-/* Global routing header (IBA 8.3); in RoCEv2 over IPv6 the IPv6 header itself. */
-struct grh {
-	uint8_t tclass;
-	uint32_t flow_label;	/* 20 bits */
-	uint16_t pay_len;	/* bytes after the GRH */
-	uint8_t next_hdr;
-	uint8_t hop_limit;
-	uint8_t sgid[16], dgid[16];
-};
-
 void bth_get(const void *p, struct bth *h);
 void bth_put(void *p, const struct bth *h);
 void deth_get(const void *p, struct deth *h);
@@ -107,8 +97,5 @@ void ieth_put(void *p, uint32_t rkey);
 /* Placement type and selectivity level (IBA A19.4): SEG_FETH_*. */
 uint32_t feth_get(const void *p);
 void feth_put(void *p, uint32_t feth);
-/* The version is written as 6 and ignored on reading. */
-void grh_get(const void *p, struct grh *h);
-void grh_put(void *p, const struct grh *h);
 
 #endif

@@ -65,7 +65,7 @@ static const struct name common_attrs[] = {
 };
 
 /* IBA 14.2.5; SMPs have no ClassPortInfo and no InformInfo */
-static const struct name smp_attrs[] = {
+static const struct name ib_smp_attrs[] = {
 	{ 0x0002, "Notice" },
 	{ 0x0010, "NodeDescription" },
 	{ 0x0011, "NodeInfo" },
@@ -218,7 +218,7 @@ const char *mad_attr_name(uint8_t mgmt_class, uint16_t attr)
 	switch (mgmt_class) {
 	case MAD_CLASS_SUBN_LID:
 	case MAD_CLASS_SUBN_DR:
-		return NAME_OF(smp_attrs, attr);
+		return NAME_OF(ib_smp_attrs, attr);
 	case MAD_CLASS_SUBN_ADM:
 		s = NAME_OF(sa_attrs, attr);
 		break;

@@ -4,6 +4,8 @@
  * headers. Lengths and offsets are computed from the headers, which in any packet are
  * in the order of enum hdr.
  */
+#include <string.h>
+
 #include "wire/opcode.h"
 
 #define LEN_IF(hdrs, h, len) ((hdrs) & 1u << (h) ? (len) : 0)
@@ -135,4 +137,57 @@ int opcode_of(enum seg_service service, enum seg_type type, bool start, bool end
 		return -1;
 	op = (uint32_t)service << 5 | op_at[type][start | end << 1];
 	return opcode_info((uint8_t)op) ? (int)op : -1;
+}
+
+/* Bit mask of the opcodes that have all flags of `all` and none of `none`. */
+static uint32_t opcode_with(uint32_t all, uint32_t none)
+{
+	uint32_t ops = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		const struct opcode_info *o = opcode_info((uint8_t)i);
+
+		if (o && (o->flags & all) == all && !(o->flags & none))
+			ops |= 1u << i;
+	}
+	return ops;
+}
+
+/* Compares names. word may have the specification's form: READ_RESPONSE_FIRST for READ_RESP_FIRST of the table. */
+static bool opcode_same(const char *table, const char *word)
+{
+	static const char longer[] = "READ_RESPONSE", shorter[] = "READ_RESP";
+	size_t n = sizeof(longer) - 1;
+
+	if (!strncmp(word, longer, n))
+		return !strncmp(table, shorter, sizeof(shorter) - 1) &&
+		       !strcmp(table + sizeof(shorter) - 1, word + n);
+	return !strcmp(table, word);
+}
+
+uint32_t opcode_set(const char *word)
+{
+	static const struct {
+		const char *name;
+		uint32_t all, none;
+	} classes[] = {
+		{ "SEND", OPF_SEND, 0 }, { "WRITE", OPF_WRITE, 0 }, { "READ", OPF_READ, 0 },
+		{ "READ_RESPONSE", OPF_READ | OPF_RESP, 0 }, { "READ_RESP", OPF_READ | OPF_RESP, 0 },
+		{ "READ_REQUEST", OPF_READ | OPF_REQ, 0 }, { "ATOMIC", OPF_ATOMIC, 0 },
+		{ "REQUEST", OPF_REQ, 0 }, { "RESPONSE", OPF_RESP, 0 },
+		{ "FIRST", OPF_START | OPF_PAYLOAD, OPF_END }, { "MIDDLE", OPF_MIDDLE, 0 },
+		{ "LAST", OPF_END | OPF_PAYLOAD, OPF_START },
+		{ "ONLY", OPF_START | OPF_END | OPF_PAYLOAD, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+		if (!strcmp(classes[i].name, word))
+			return opcode_with(classes[i].all, classes[i].none);
+	for (uint32_t i = 0; i < 32; i++) {
+		const struct opcode_info *o = opcode_info((uint8_t)i);
+
+		if (o && opcode_same(o->name, word))
+			return 1u << i;
+	}
+	return 0;
 }

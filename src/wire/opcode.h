@@ -69,6 +69,13 @@ const struct opcode_info *opcode_info(uint8_t opcode);
  */
 int opcode_of(enum seg_service service, enum seg_type type, bool start, bool end);
 
+/* What opcode_set() takes, for messages. */
+#define OPCODE_SET_WORDS                                                        \
+	"an opcode such as SEND_ONLY or a class: SEND, WRITE, READ, READ_REQUEST, READ_RESPONSE, ATOMIC, " \
+	"REQUEST, RESPONSE, FIRST, MIDDLE, LAST, ONLY"
+/* Bit mask of enum bth_op for an opcode without its service, also in the specification's form, or a class. 0: unknown. */
+uint32_t opcode_set(const char *word);
+
 static inline bool opcode_has(const struct opcode_info *op, enum hdr h)
 {
 	return op->hdrs & 1u << h;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "wire/be.h"
 #include "wire/crc.h"
+#include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
 
@@ -72,6 +73,29 @@ static void packet_put_ext(const struct seg *seg, const struct opcode_info *op, 
 		imm_put(p + op->off[HDR_IMM], seg->imm);
 	if (opcode_has(op, HDR_IETH))
 		ieth_put(p + op->off[HDR_IETH], seg->imm);
+}
+
+/* Headers of a packet of the segment that starts, ends the message. */
+static uint32_t packet_head(const struct seg *seg, bool start, bool end)
+{
+	int op = opcode_of((enum seg_service)seg->service, (enum seg_type)seg->type, start, end);
+	const struct opcode_info *info = op < 0 ? NULL : opcode_info((uint8_t)op);
+
+	return info ? info->hdr_len : 0;
+}
+
+uint64_t packet_octets(const struct seg *seg)
+{
+	bool start = seg->flags & SEG_F_START, end = seg->flags & SEG_F_END;
+	uint32_t n = packet_count(seg);
+	uint64_t octets = ALIGN_UP((uint64_t)seg->len, 4) + (uint64_t)n * ICRC_LEN;
+
+	if (n == 1)
+		return octets + packet_head(seg, start, end);
+	octets += packet_head(seg, start, false) + packet_head(seg, false, end);
+	if (n > 2)
+		octets += (uint64_t)(n - 2) * packet_head(seg, false, false);
+	return octets;
 }
 
 int packet_headers(const struct seg *seg, uint32_t i, void *buf, struct packet_part *part)

@@ -47,6 +47,9 @@ static inline uint32_t packet_count(const struct seg *seg)
 	return seg->type == SEG_READ_REQ ? 1 : seg->npkts;
 }
 
+/* Octets of these packets on a wire, from the BTH to the ICRC. The segment's type exists on its service. */
+uint64_t packet_octets(const struct seg *seg);
+
 /*
  * Writes the headers of packet i (from 0) of the segment to buf, which has
  * PACKET_HDR_MAX bytes, and sets *part: for links that add the payload themselves. 0, or

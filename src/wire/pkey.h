@@ -7,6 +7,12 @@
 #include <stdint.h>
 
 #define PKEY_DEFAULT 0xffff	/* default partition, full member */
+/*
+ * In segments of RoCEv1, which exist within a host only, in place of the P_Key: so the check of the P_Key keeps QPs of both
+ * RoCE versions apart. Its partition number is invalid, so no packet of a wire and no P_Key table has it.
+ */
+#define PKEY_ROCE_V1 0x8000
+#define PKEY_NONE 0	/* in an answer that a shm link makes itself: admitted by every QP */
 
 /* True for P_Keys of the same partition, of either membership. */
 static inline bool pkey_same(uint16_t a, uint16_t b)

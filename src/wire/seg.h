@@ -44,6 +44,9 @@ enum seg_type {
 #define SEG_FETH_RANGE 0
 #define SEG_FETH_MR 1	/* the whole memory region of the key: va and dma_len are ignored */
 
+/* seg.refuse: not a syndrome, but a status. */
+#define SEG_REFUSE_RECV 0x80
+
 /* Maximum of scatter/gather entries of a segment: max_sge of a WQE. */
 #define SEG_MAX_IOV 32
 
@@ -57,7 +60,8 @@ struct seg_net {
 	 * InfiniBand only: sl, path_bits and slid. path_bits: low bits of the local LID to which the datagram was sent; in a
 	 * multicast copy for another process the receiving port (engine/ib_mcast.c).
 	 */
-	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
+	uint32_t flow_label : 20, sl : 4, path_bits : 7;
+	uint32_t v1 : 1;		/* RoCEv1 */
 	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH (InfiniBand only) */
 	uint16_t slid;			/* 0: RoCE */
 };
@@ -81,7 +85,8 @@ struct seg {
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
 	bool bad_icrc;		/* to be sent on a wire: the packets fail the receiver's ICRC check */
-	uint8_t refuse;		/* arrived request: the responder answers with this AETH syndrome; 0: it makes its checks */
+	/* Arrived request: it is answered with this AETH syndrome; SEG_REFUSE_RECV + status: its receive fails; 0: neither. */
+	uint8_t refuse;
 	uint16_t pkey;
 	uint16_t path_mtu;	/* payload bytes of a full packet, 256 to 4096 */
 	uint32_t dqpn;		/* 24 bits */
@@ -99,7 +104,7 @@ struct seg {
 		};
 		uint64_t orig;	/* AtomicAckETH */
 	};
-	uint32_t msn;		/* AETH, 24 bits */
+	uint32_t msn;		/* AETH, 24 bits; with refuse: the number of the rule of `ruse fault` that demands it */
 	uint32_t qkey;		/* DETH */
 	/*
 	 * Valid only during the call that passes the segment. In a segment to send: set on UD; NULL on RC and UC, which use the
@@ -139,12 +144,7 @@ static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
 	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
 }
 
-/* Names; "?" for an unknown number. */
-const char *seg_type_name(enum seg_type t);
+/* The name; "?" for an unknown number. */
 const char *seg_service_name(uint8_t service);
-
-#define SEG_PRINT_MAX 160	/* with the final NUL */
-/* "RC SEND start end psn 5+3 qp 0x11<-0x12 len 2600 ackreq": at most 159 characters. */
-int seg_print(const struct seg *seg, char *buf, size_t size);
 
 #endif

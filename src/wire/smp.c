@@ -4,7 +4,7 @@
 #include "wire/bits.h"
 #include "wire/smp.h"
 
-static const struct bits smp_bits[SMP_FIELD_COUNT] = {
+static const struct bits ib_smp_bits[SMP_FIELD_COUNT] = {
 #define X(name, byte, bit, width) [name] = { byte, bit, width },
 	SMP_FIELDS(X)
 };
@@ -20,14 +20,14 @@ static const struct bits perf_bits[PERF_FIELD_COUNT] = {
 SMP_FIELDS(X)
 #undef X
 
-uint64_t smp_get(const uint8_t *data, enum smp_field f)
+uint64_t ib_smp_get(const uint8_t *data, enum ib_smp_field f)
 {
-	return bits_get(data, &smp_bits[f]);
+	return bits_get(data, &ib_smp_bits[f]);
 }
 
-void smp_put(uint8_t *data, enum smp_field f, uint64_t v)
+void ib_smp_put(uint8_t *data, enum ib_smp_field f, uint64_t v)
 {
-	bits_put(data, &smp_bits[f], v);
+	bits_put(data, &ib_smp_bits[f], v);
 }
 
 uint64_t perf_get(const uint8_t *data, enum perf_field f)
@@ -45,8 +45,9 @@ uint8_t perf_width(enum perf_field f)
 	return perf_bits[f].width;
 }
 
-void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t mod,
-	      uint64_t tid)
+void ib_smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr,
+		 uint32_t mod,
+		 uint64_t tid)
 {
 	memset(smp, 0, MAD_LEN);
 	smp[MAD_O_BASE_VERSION] = MAD_BASE_VERSION;
@@ -56,16 +57,4 @@ void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t
 	put_be64(smp + MAD_O_TID, tid);
 	put_be16(smp + MAD_O_ATTR, attr);
 	put_be32(smp + MAD_O_ATTR_MOD, mod);
-}
-
-void smp_set_path(uint8_t smp[MAD_LEN], const uint8_t *path, uint8_t hops)
-{
-	if (BUG_ON(hops > SMP_MAX_HOPS))
-		return;
-	smp[MAD_O_CLASS] = MAD_CLASS_SUBN_DR;
-	smp[SMP_O_HOP_POINTER] = 0;
-	smp[SMP_O_HOP_COUNT] = hops;
-	put_be16(smp + SMP_O_DR_SLID, LID_PERMISSIVE);
-	put_be16(smp + SMP_O_DR_DLID, LID_PERMISSIVE);
-	memcpy(smp + SMP_O_INITIAL_PATH + 1, path, hops);
 }

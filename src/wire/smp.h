@@ -18,12 +18,12 @@
 #define SMP_MAX_HOPS 63		/* entry 0 of a path is not used (IBA C14-6) */
 #define LID_MCAST 0xc000	/* first multicast LID; unicast: 1 to LID_MCAST - 1 */
 
-enum smp_off {
+enum ib_smp_off {
 	SMP_O_HOP_POINTER = 6,
 	SMP_O_HOP_COUNT = 7,
 };
 
-enum smp_attr {
+enum ib_smp_attr {
 	SMP_ATTR_NOTICE = 0x02,
 	SMP_ATTR_NODE_DESC = 0x10,
 	SMP_ATTR_NODE_INFO = 0x11,
@@ -111,21 +111,20 @@ enum phys_state {
 #define NOTICE_INFO 4
 
 #define X(name, byte, bit, width) name,
-enum smp_field { SMP_FIELDS(X) SMP_FIELD_COUNT };
+enum ib_smp_field { SMP_FIELDS(X) SMP_FIELD_COUNT };
 enum perf_field { PERF_FIELDS(X) PERF_FIELD_COUNT };
 #undef X
 
 /* data: start of the attribute. *_put() ignores bits of v beyond the field's width. */
-uint64_t smp_get(const uint8_t *data, enum smp_field f);
-void smp_put(uint8_t *data, enum smp_field f, uint64_t v);
+uint64_t ib_smp_get(const uint8_t *data, enum ib_smp_field f);
+void ib_smp_put(uint8_t *data, enum ib_smp_field f, uint64_t v);
 uint64_t perf_get(const uint8_t *data, enum perf_field f);
 void perf_put(uint8_t *data, enum perf_field f, uint64_t v);
 uint8_t perf_width(enum perf_field f);	/* width of the field in bits */
 
 /* Formats a request with an empty attribute; class version 1. */
-void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t mod,
-	      uint64_t tid);
-/* Makes smp a directed-route SMP: path[0..hops-1] are the numbers of the output ports; hops up to 63. */
-void smp_set_path(uint8_t smp[MAD_LEN], const uint8_t *path, uint8_t hops);
+void ib_smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr,
+		 uint32_t mod,
+		 uint64_t tid);
 
 #endif

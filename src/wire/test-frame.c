@@ -85,6 +85,29 @@ static void test_checksums(void **state)
 	}
 }
 
+/* A frame with up to two VLAN tags is the same packet; where it ends within a tag, it is none. */
+static void test_vlan(void **state)
+{
+	const struct vector *v = &vectors[0];
+	uint8_t in[FRAME_MAX] = { 0 };
+	struct frame f;
+
+	for (size_t tags = 1; tags <= 2; tags++) {
+		size_t at = ETH_LEN + tags * 4;
+
+		put_be16(in + 12, tags == 1 ? 0x8100 : 0x88a8);
+		put_be16(in + 16, tags == 1 ? 0x0800 : 0x8100);
+		if (tags == 2)
+			put_be16(in + 20, 0x0800);
+		memcpy(in + at, v->data, v->len);
+		assert_int_equal(v->ip_len, 20);
+		assert_int_equal(frame_parse(in, at + v->len, &f), FRAME_ROCE);
+		assert_ptr_equal(f.packet, in + at + v->ip_len + UDP_HDR_LEN);
+		for (size_t n = 0; n < at; n++)
+			assert_int_equal(frame_parse(in, n, &f), FRAME_OTHER);
+	}
+}
+
 /*
  * UDP source ports as in captures of kernel rxe: from the sender's QP number for a datagram, else
  * from both.
@@ -104,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_packets),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_vlan),
 		cmocka_unit_test(test_sport),
 	};
 

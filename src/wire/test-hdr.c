@@ -101,30 +101,12 @@ static void test_ext(void **state)
 	assert_memory_equal(b, "\4\3\2\1", IMM_LEN);
 }
 
-static void test_grh(void **state)
-{
-	struct grh h = { .tclass = 0x12, .flow_label = 0xfff34567, .pay_len = 0x89ab,
-			 .next_hdr = 0x1b, .hop_limit = 64 }, g;
-	uint8_t b[GRH_LEN];
-
-	memset(h.sgid, 1, sizeof(h.sgid));
-	memset(h.dgid, 2, sizeof(h.dgid));
-	grh_put(b, &h);
-	assert_memory_equal(b, "\x61\x23\x45\x67\x89\xab\x1b\x40", 8);
-	grh_get(b, &g);
-	assert_true(g.tclass == 0x12 && g.flow_label == 0x34567 && g.pay_len == 0x89ab &&
-		    g.next_hdr == 0x1b && g.hop_limit == 64);
-	assert_memory_equal(g.sgid, h.sgid, sizeof(h.sgid));
-	assert_memory_equal(g.dgid, h.dgid, sizeof(h.dgid));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_be),
 		cmocka_unit_test(test_bth),
 		cmocka_unit_test(test_ext),
-		cmocka_unit_test(test_grh),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

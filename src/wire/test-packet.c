@@ -116,6 +116,7 @@ static void test_every_opcode(void **state)
 			assert_int_equal(buf[0], op);
 			assert_int_equal(n, opcode_info((uint8_t)op)->hdr_len +
 						    (s.len + 3) / 4 * 4);
+			assert_int_equal(packet_octets(&s), n + ICRC_LEN);
 			b = exact(buf, (size_t)n);
 			assert_int_equal(packet_parse(b, (size_t)n, &got, &got_iov), PACKET_OK);
 			packet_set_mtu(&got, 1024);
@@ -277,7 +278,7 @@ static void test_long_messages(void **state)
 
 	test_seed(&p);
 	for (int round = 0; round < 600; round++) {
-		uint32_t mtu = PACKET_MTU_MIN << prng_below(&p, 5), done = 0;
+		uint32_t mtu = PACKET_MTU_MIN << prng_below(&p, 5), done = 0, octets;
 		uint32_t len = prng_below(&p, round % 3 ? 3 * mtu : sizeof(payload));
 		uint8_t flags = prng_below(&p, 4) & (SEG_F_START | SEG_F_END);
 		struct seg s = { .service = SEG_RC, .type = types[round % ARRAY_SIZE(types)],
@@ -293,6 +294,7 @@ static void test_long_messages(void **state)
 			iov[s.niov] = (struct iovec){ payload + off, n };
 			off += n;
 		}
+		octets = 0;
 		for (uint32_t i = 0; i < s.npkts; i++) {
 			uint8_t buf[PACKET_MAX];
 			struct iovec got_iov;
@@ -300,6 +302,7 @@ static void test_long_messages(void **state)
 			int n = packet_build(&s, i, buf, sizeof(buf), NULL);
 
 			assert_true(n > 0);
+			octets += (uint32_t)n + ICRC_LEN;
 			assert_int_equal(packet_parse(buf, (size_t)n, &got, &got_iov), PACKET_OK);
 			assert_int_equal(got.psn, psn_add(s.psn, i));
 			assert_int_equal(!!(got.flags & SEG_F_START),
@@ -313,6 +316,7 @@ static void test_long_messages(void **state)
 			done += got.len;
 		}
 		assert_int_equal(done, len);
+		assert_int_equal(packet_octets(&s), octets);
 		assert_int_equal(packet_build(&s, s.npkts, payload, 0, NULL), -EINVAL);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "base/testing.h"
-#include "wire/smp.h"
+#include "wire/testing_smp.h"
 
 static uint64_t all_ones(uint8_t width)
 {
@@ -11,7 +11,7 @@ static uint64_t all_ones(uint8_t width)
 static void test_fields_apart(void **state)
 {
 	static const struct {
-		enum smp_field first, last;
+		enum ib_smp_field first, last;
 	} attrs[] = {
 		{ NI_BASE_VERSION, NI_VENDOR_ID },
 		{ SI_LINEAR_FDB_CAP, SI_MULTICAST_FDB_TOP },
@@ -23,13 +23,13 @@ static void test_fields_apart(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++)
-		for (enum smp_field a = attrs[i].first; a <= attrs[i].last; a++) {
+		for (enum ib_smp_field a = attrs[i].first; a <= attrs[i].last; a++) {
 			uint8_t d[SMP_DATA_LEN] = { 0 };
 
-			smp_put(d, a, ~0ull);
-			assert_int_not_equal(smp_get(d, a), 0);
-			for (enum smp_field b = attrs[i].first; b <= attrs[i].last; b++)
-				assert_true(a == b || !smp_get(d, b));
+			ib_smp_put(d, a, ~0ull);
+			assert_int_not_equal(ib_smp_get(d, a), 0);
+			for (enum ib_smp_field b = attrs[i].first; b <= attrs[i].last; b++)
+				assert_true(a == b || !ib_smp_get(d, b));
 		}
 }
 
@@ -45,20 +45,20 @@ static void test_perf_fields_apart(void **state)
 	}
 }
 
-/* smp_put() and perf_put() write a field to the bytes that the specification's figures give. */
+/* ib_smp_put() and perf_put() write a field to the bytes that the specification's figures give. */
 static void test_places(void **state)
 {
 	uint8_t d[PERF_DATA_LEN] = { 0 };
 
-	smp_put(d, PI_LID, 0x1234);
-	smp_put(d, PI_PORT_STATE, PORT_ACTIVE);
-	smp_put(d, PI_LINK_SPEED_SUPPORTED, 7);
-	smp_put(d, PI_LMC, 3);
-	smp_put(d, PI_M_KEY_PROTECT_BITS, 2);
-	smp_put(d, PI_LINK_ROUND_TRIP_LATENCY, 0xabcdef);
-	smp_put(d, PI_CLIENT_REREGISTER, 1);
-	smp_put(d, PI_SUBNET_TIMEOUT, 18);
-	smp_put(d, PI_LINK_SPEED_EXT_ENABLED, 31);
+	ib_smp_put(d, PI_LID, 0x1234);
+	ib_smp_put(d, PI_PORT_STATE, PORT_ACTIVE);
+	ib_smp_put(d, PI_LINK_SPEED_SUPPORTED, 7);
+	ib_smp_put(d, PI_LMC, 3);
+	ib_smp_put(d, PI_M_KEY_PROTECT_BITS, 2);
+	ib_smp_put(d, PI_LINK_ROUND_TRIP_LATENCY, 0xabcdef);
+	ib_smp_put(d, PI_CLIENT_REREGISTER, 1);
+	ib_smp_put(d, PI_SUBNET_TIMEOUT, 18);
+	ib_smp_put(d, PI_LINK_SPEED_EXT_ENABLED, 31);
 	assert_memory_equal(d + 16, "\x12\x34", 2);
 	assert_int_equal(d[32], 0x74);
 	assert_int_equal(d[34], 0x83);
@@ -67,13 +67,13 @@ static void test_places(void **state)
 	assert_int_equal(d[63], 31);
 
 	memset(d, 0, sizeof(d));
-	smp_put(d, NI_LOCAL_PORT_NUM, 5);
-	smp_put(d, NI_VENDOR_ID, 0x2c9);
+	ib_smp_put(d, NI_LOCAL_PORT_NUM, 5);
+	ib_smp_put(d, NI_VENDOR_ID, 0x2c9);
 	assert_memory_equal(d + 36, "\x05\x00\x02\xc9", 4);
 
 	memset(d, 0, sizeof(d));
-	smp_put(d, SI_LIFE_TIME, 18);
-	smp_put(d, SI_PORT_STATE_CHANGE, 1);
+	ib_smp_put(d, SI_LIFE_TIME, 18);
+	ib_smp_put(d, SI_PORT_STATE_CHANGE, 1);
 	assert_int_equal(d[11], 0x94);
 
 	memset(d, 0, sizeof(d));
@@ -90,8 +90,8 @@ static void test_cut_off(void **state)
 	uint8_t d[SMP_DATA_LEN];
 
 	memset(d, 0xff, sizeof(d));
-	smp_put(d, PI_PORT_STATE, 0xf0);
-	assert_int_equal(smp_get(d, PI_PORT_STATE), 0);
+	ib_smp_put(d, PI_PORT_STATE, 0xf0);
+	assert_int_equal(ib_smp_get(d, PI_PORT_STATE), 0);
 	assert_int_equal(d[32], 0xf0);
 }
 
@@ -101,13 +101,13 @@ static void test_path(void **state)
 	char line[512];
 
 	memset(path, 7, sizeof(path));
-	smp_init(smp, MAD_CLASS_SUBN_LID, MAD_GET, SMP_ATTR_PORT_INFO, 3, 0x42);
+	ib_smp_init(smp, MAD_CLASS_SUBN_LID, MAD_GET, SMP_ATTR_PORT_INFO, 3, 0x42);
 	mad_print(smp, MAD_LEN, line, sizeof(line));
 	assert_string_equal(line, "SMP Get PortInfo tid 0x42 mod 0x3");
-	smp_set_path(smp, (const uint8_t[]){ 1, 2 }, 2);
+	t_smp_path(smp, (const uint8_t[]){ 1, 2 }, 2);
 	mad_print(smp, MAD_LEN, line, sizeof(line));
 	assert_string_equal(line, "SMP-DR Get PortInfo tid 0x42 mod 0x3 hop 0/2 path 0,1,2");
-	smp_set_path(smp, path, SMP_MAX_HOPS);
+	t_smp_path(smp, path, SMP_MAX_HOPS);
 	assert_int_equal(smp[SMP_O_INITIAL_PATH + SMP_MAX_HOPS], 7);
 	assert_int_equal(smp[SMP_O_RETURN_PATH], 0);
 }

@@ -9,6 +9,8 @@
  * ends after it, as a repeated READ may cause, is used from una on.
  */
 #include <rdma/ib_user_verbs.h>
+#include "core/credits.h"
+#include "xport/shaken.h"
 #include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -21,6 +23,23 @@ enum comp_verdict {
 	COMP_FAIL	/* the oldest WQE fails */
 };
 
+static inline void comp_count(struct qp *qp, const struct req_wqe *w)
+{
+	/* Twice the enum traffic_op. FLUSH moves no data, and counts as the WRITE that it belongs to, with 0 bytes. */
+	static const uint8_t at[SEG_NTYPES] = {
+		[SEG_WRITE] = 2 * TRAFFIC_WRITE, [SEG_WRITE_IMM] = 2 * TRAFFIC_WRITE,
+		[SEG_ATOMIC_WRITE] = 2 * TRAFFIC_WRITE, [SEG_FLUSH] = 2 * TRAFFIC_WRITE,
+		[SEG_READ_REQ] = 2 * TRAFFIC_READ,
+		[SEG_CMP_SWP] = 2 * TRAFFIC_ATOMIC, [SEG_FETCH_ADD] = 2 * TRAFFIC_ATOMIC,
+	};
+	uint64_t *traffic = &qp->dev->counter[qp->traffic + at[w->type]];
+
+	traffic[0]++;
+	traffic[1] += w->len;
+	if (w->type <= SEG_SEND_INV)
+		qp->dev->counter[CNT_RDMA_SENDS]++;
+}
+
 /*
  * Completes w, which must be the oldest WQE, and releases its slot in the send ring. A full CQ
  * fails the QP (IBA 11.6.3.2). This function only notes it, because its callers iterate over WQEs;
@@ -32,10 +51,10 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 
 	if (wqe_is_rd(w))
 		qp->req.rd_out--;
-	if (w->type <= SEG_SEND_INV && !(w->flags & WQE_LOCAL))
-		qp->dev->counter[CNT_RDMA_SENDS]++;
+	if (!(w->flags & WQE_LOCAL))
+		comp_count(qp, w);
 	/* Release the WQE's slot first: the program may post into it once it sees the completion. */
-	ring_consume(&qp->sq);
+	credits_consume(qp);
 	if (!(w->flags & WQE_SIGNALED) && !qp->sq_sig_all)
 		return;
 	wc = cq_reserve(qp->send_cq);
@@ -49,13 +68,15 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 	wc->qp_num = qp->qpn;
 	if (w->type == SEG_SEND_IMM || w->type == SEG_WRITE_IMM)
 		wc->wc_flags = WC_FLAG_IMM;
+	if (unlikely(qp->special))
+		credits_note(qp, true);
 	cq_publish(qp->send_cq, false);
 }
 
 noinline void comp_overrun(struct qp *qp, ns_t now)
 {
 	qp->req.overrun = false;
-	xp_why(qp, CQ_OVERRUN, qp->send_cq->ring.mask);
+	xp_why_cq(qp, qp->send_cq);
 	xp_error(qp, now);
 }
 
@@ -120,6 +141,7 @@ static noinline __cold enum comp_verdict comp_nak(struct qp *qp, const struct se
 	switch (seg->syndrome) {
 	case AETH_NAK_PSN_SEQ:
 		qp->dev->counter[CNT_RCV_SEQ_ERR]++;
+		xp_rule_came(qp, seg);
 		return COMP_RETRY;
 	case AETH_NAK_INV_REQ:
 		*status = WC_REM_INV_REQ_ERR;
@@ -140,14 +162,17 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 	switch (seg->syndrome & AETH_TYPE_MASK) {
 	case AETH_ACK:
 		/* A READ or atomic is answered by its response only: an ACK instead is an implied NAK. */
-		if (wqe_is_rd(w))
+		if (unlikely(wqe_is_rd(w))) {
+			qp->dev->counter[CNT_IMPLIED_NAK]++;
 			return COMP_RETRY;
+		}
 		comp_through(qp, w, psn);
 		return COMP_OK;
 	case AETH_RNR_NAK:
 		qp->dev->counter[CNT_RCV_RNR]++;
 		if (!wqe_is_rd(w))
 			qp->req.una = psn;
+		xp_rule_came(qp, seg);
 		*status = WC_RNR_RETRY_EXC_ERR;
 		return COMP_RNR;
 	case AETH_NAK:
@@ -170,6 +195,22 @@ static noinline enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w,
 	}
 	comp_through(qp, w, w->first_psn);
 	return COMP_OK;
+}
+
+/* Where bytes [off, off + len) of a READ or atomic go, as wqe_iov(). w: the oldest WQE. */
+static int comp_iov(struct qp *qp, const struct req_wqe *w, uint64_t off, uint64_t len,
+		    struct iovec *iov)
+{
+	int n = wqe_iov(qp, w, qp->sq.index, off, len, iov);
+	void *aside;
+
+	if (likely(!qp_checked(qp)) || n <= 0)
+		return n;
+	aside = check_ops->target(qp, off, len);
+	if (!aside)
+		return n;
+	iov[0] = (struct iovec){ aside, len };
+	return 1;
 }
 
 /* Handles a READ response without its first `skip` packets, which are duplicates. psn: PSN of the next one, in w. */
@@ -201,12 +242,14 @@ static noinline enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, co
 		return COMP_FAIL;
 	}
 	*status = WC_LOC_PROT_ERR;
-	niov = wqe_iov(qp, w, qp->sq.index, off, len, iov);
+	niov = comp_iov(qp, w, off, len, iov);
 	if (unlikely(niov < 0)) {
 		xp_why_wqe(qp, w, qp->sq.index, off, len);
 		return COMP_FAIL;
 	}
-	switch (xp_place(seg, cut, iov, niov, len)) {
+	switch (unlikely(qp_shaken(qp)) && pkt + n == w->npkts ?
+			xp_place_shaken(qp, seg, cut, off, iov, niov, len) :
+			xp_place(seg, cut, iov, niov, len)) {
 	case 0:
 		comp_through(qp, w, psn_add(psn, n - 1));
 		return COMP_OK;
@@ -232,7 +275,7 @@ static noinline enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w,
 	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
 		return COMP_OK;
 	*status = WC_LOC_PROT_ERR;
-	niov = wqe_iov(qp, w, qp->sq.index, 0, sizeof(seg->orig), iov);
+	niov = comp_iov(qp, w, 0, sizeof(seg->orig), iov);
 	if (unlikely(niov < 0 || umem_copy_iov(iov, niov, 0, &src, 1, 0, sizeof(seg->orig)))) {
 		xp_why_wqe(qp, w, qp->sq.index, 0, sizeof(seg->orig));
 		return COMP_FAIL;
@@ -284,6 +327,8 @@ HOT __flatten noinline void comp_input(struct qp *qp, const struct seg *seg, ns_
 			v = comp_read(qp, w, seg, psn, skip, &status);
 		else
 			v = comp_atomic(qp, w, seg, &status);
+	} else {
+		qp->dev->counter[CNT_IMPLIED_NAK]++;
 	}
 	if (r->una != una) {
 		if (unlikely(r->local))

@@ -7,22 +7,27 @@
  * references to the program's memory are revoked.
  */
 #include <rdma/ib_user_verbs.h>
-#include "queue/barrier.h"
+#include "core/credits.h"
+#include "shared/barrier.h"
 #include "xport/why.h"
 #include "xport/xport_internal.h"
 
 /* Adds an error completion. It also notifies CQs armed for solicited events only. */
-void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
+void xp_error_cqe(struct qp *qp, bool send, uint64_t wr_id, enum wc_status status)
 {
+	struct cq *cq = send ? qp->send_cq : qp->recv_cq;
 	struct ib_uverbs_wc *wc = cq_reserve(cq);
 	uint32_t why = xp_why_cqe(qp, wr_id, status);
 
+	qp->dev->counter[CNT_FAILED(!send, status)]++;
 	if (!wc)
 		return;
 	wc->wr_id = wr_id;
 	wc->status = status;
 	wc->vendor_err = why;
 	wc->qp_num = qp->qpn;
+	if (unlikely(qp->special))
+		credits_note(qp, send);
 	cq_publish(cq, true);
 }
 
@@ -30,17 +35,17 @@ void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status s
 noinline void xp_enter_err(struct qp *qp, bool card_locked)
 {
 	struct qp_req *r = &qp->req;
+	bool locked = !card_locked && card_lock(qp->card, CARD_OWNER);
 
 	if (r->una != r->nxt && qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	qp_set_state(qp, QPS_ERR);
 	xp_why_err(qp);
-	if (!card_locked)
-		card_lock(qp->card, CARD_OWNER);
+	/* Also without the lock, which a stopped peer may have: it has made its checks. */
 	qp->card->state = QPS_ERR;
 	qp->card->err = xp_fail(qp)->err;
 	qp->card->busy = 0;
-	if (!card_locked)
+	if (locked)
 		card_unlock(qp->card);
 	r->deadline = r->early = NS_NEVER;
 	r->rnr_until = 0;
@@ -59,13 +64,15 @@ noinline void xp_flush_sq(struct qp *qp)
 	uint32_t end = ring_producer(&qp->sq);
 	bool unread = qp->sq.index == r->tail;
 
+	if (unlikely(qp_checked(qp)))
+		check_ops->posted(qp);
 	while (qp->sq.index != end) {
 		const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->sq.index);
 		uint64_t wr_id = unread ? READ_ONCE(s->wr.wr_id) : req_wqe(qp, qp->sq.index)->wr_id;
 
-		ring_consume(&qp->sq);
+		credits_consume(qp);
 		unread |= qp->sq.index == r->tail;
-		xp_error_cqe(qp, qp->send_cq, wr_id, WC_WR_FLUSH_ERR);
+		xp_error_cqe(qp, true, wr_id, WC_WR_FLUSH_ERR);
 	}
 	r->cur = r->tail = qp->sq.index;
 	r->cur_pkt = 0;
@@ -77,7 +84,7 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
 	if (!qp->resp.have_wqe)
 		return;
 	qp->resp.have_wqe = false;
-	xp_error_cqe(qp, qp->recv_cq, qp->resp.wr_id, status);
+	xp_error_cqe(qp, false, qp->resp.wr_id, status);
 }
 
 /*
@@ -99,7 +106,7 @@ noinline void xp_flush_rq(struct qp *qp)
 		uint64_t wr_id = READ_ONCE(s->wr_id);
 
 		ring_consume(&qp->rq);
-		xp_error_cqe(qp, qp->recv_cq, wr_id, WC_WR_FLUSH_ERR);
+		xp_error_cqe(qp, false, wr_id, WC_WR_FLUSH_ERR);
 	}
 }
 
@@ -113,8 +120,8 @@ noinline void xp_fail_head(struct qp *qp, enum wc_status status)
 		return;
 	wr_id = req_wqe(qp, qp->sq.index)->wr_id;
 	xp_enter_err(qp, false);
-	ring_consume(&qp->sq);
-	xp_error_cqe(qp, qp->send_cq, wr_id, status);
+	credits_consume(qp);
+	xp_error_cqe(qp, true, wr_id, status);
 	xp_flush_sq(qp);
 	xp_flush_rq(qp);
 }

@@ -7,7 +7,8 @@
  * time. So each call reads each field once and adds up the lengths again: a list that has become
  * too short since the WQE was read gives -EINVAL.
  */
-#include "queue/barrier.h"
+#include "core/check.h"
+#include "shared/barrier.h"
 #include "xport/xport_internal.h"
 
 /*
@@ -73,6 +74,8 @@ HOT __flatten noinline int xp_place(const struct seg *seg, uint64_t off, const s
 
 	if (!len)
 		return 0;
+	if (unlikely(check_ops))
+		check_ops->placed(dst, ndst);
 	if (seg->pull)
 		return seg->pull->copy(seg, off, dst, ndst, len);
 	rc = umem_copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len);

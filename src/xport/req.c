@@ -23,6 +23,7 @@
  * a WRITE or READ itself, by a copy to or from the peer's memory (queue/card.h). The WQE then
  * completes at once. This is possible only while no packet of the QP is in flight.
  */
+#include "xport/shaken.h"
 #include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -240,6 +241,8 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 			return false;
 		r->rd_out++;
 	}
+	if (w->flags & WQE_FENCE && unlikely(qp_checked(qp)))
+		check_ops->fenced(qp);
 	w->flags |= WQE_STARTED;
 	return true;
 }
@@ -255,6 +258,7 @@ static bool req_direct_possible(struct qp *qp, const struct req_wqe *w)
 	struct qp_req *r = &qp->req;
 
 	if (!qp->link || !(qp->link->caps & LINK_CAP_DIRECT) || r->una != r->nxt ||
+	    (unlikely(qp_checked(qp)) && r->cur != qp->sq.index) ||
 	    r->cur_pkt || !w->len)
 		return false;
 	return w->type == SEG_WRITE || w->type == SEG_READ_REQ || req_is_atomic(w);
@@ -300,6 +304,18 @@ static bool req_direct_result(const struct direct_op *op)
 	return !umem_copy_iov(op->iov, op->niov, 0, &orig, 1, 0, sizeof(op->orig));
 }
 
+/* With --check the answer to a READ or atomic is put aside: it replaces the addresses of the oldest WQE. */
+static noinline int req_direct_aside(struct qp *qp, const struct req_wqe *w,
+				     struct iovec *iov, int niov)
+{
+	void *aside = check_ops->target(qp, 0, w->len);
+
+	if (!aside)
+		return niov;
+	iov[0] = (struct iovec){ aside, w->len };
+	return 1;
+}
+
 /*
  * Tries direct placement (link_ops.direct). True: the WQE is complete or has an error status. False: send it in
  * segments. more: see direct_op.
@@ -311,7 +327,7 @@ static bool req_direct(struct qp *qp, struct req_wqe *w, bool more)
 	struct direct_op op = {
 		.read = w->type == SEG_READ_REQ,
 		.dqpn = qp->attr.dest_qpn,
-		.sqpn = qp->qpn,
+		.sqpn = qp->card_peer,
 		.psn = w->first_psn,
 		.npkts = w->npkts,
 		.va = w->rdma.va,
@@ -328,6 +344,8 @@ static bool req_direct(struct qp *qp, struct req_wqe *w, bool more)
 		w->status = op.niov == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
 		return true;
 	}
+	if (unlikely(qp_checked(qp)) && op.niov && wqe_is_rd(w))
+		op.niov = req_direct_aside(qp, w, iov, op.niov);
 	if (req_is_atomic(w)) {
 		op.atomic = w->type;
 		op.va = w->atomic.va;
@@ -489,6 +507,25 @@ HOT void req_acked(struct qp *qp)
 	}
 }
 
+/* The link cannot read the payload of w, at the cursor; or a rule of `ruse fault` demands that it fails. */
+static noinline __cold void req_unsent(struct qp *qp, struct req_wqe *w, int rc)
+{
+	if (rc > 0) {
+		xp_why(qp, FAULT_STATUS, LINK_FAILS_RULE(rc));
+		w->status = LINK_FAILS_STATUS(rc);
+		return;
+	}
+	xp_why_wqe(qp, w, qp->req.cur, 0, w->len);
+	w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+}
+
+/* Does `ruse run --shake` let a request wait that needs a receive of the peer? */
+static noinline __cold bool req_shaken(struct qp *qp, const struct req_wqe *w, ns_t now)
+{
+	return (w->type <= SEG_SEND_INV || w->type == SEG_WRITE_IMM) &&
+	       shake_ops->rnr(qp, w->first_psn, now);
+}
+
 /* Sends as much as possible. */
 HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 {
@@ -513,6 +550,8 @@ HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 			continue;
 		}
 		if (!(w->flags & WQE_STARTED)) {
+			if (unlikely(qp_shaken(qp)) && req_shaken(qp, w, now))
+				break;
 			if (!req_may_start(qp, w) || xp_outstanding(qp) >= r->window) {
 				break;
 			}
@@ -526,10 +565,8 @@ HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 			r->blocked = true;
 			break;
 		}
-		if (unlikely(rc)) {
-			xp_why_wqe(qp, w, r->cur, 0, w->len);
-			w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
-		}
+		if (unlikely(rc))
+			req_unsent(qp, w, rc);
 	}
 	if (unlikely(r->overrun))
 		comp_overrun(qp, now);

@@ -56,10 +56,48 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 	return RESP_CHK_PSN;
 }
 
+/*
+ * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
+ * holds no receive WQE, an event does.
+ */
+static noinline __cold enum resp_step resp_bad_recv(struct resp_ctx *c)
+{
+	resp_rem_op(c, WC_LOC_QP_OP_ERR);
+	xp_why_bad_recv(c->qp);
+	if (!c->qp->resp.have_wqe)
+		c->event = EV_QP_FATAL;
+	return RESP_FATAL;
+}
+
+/* A rule of `ruse fault` makes the receive fail that the request consumes. */
+static noinline __cold enum resp_step resp_refuse_recv(struct resp_ctx *c, enum wc_status status)
+{
+	switch (recv_fetch(c->qp)) {
+	case RECV_GOT:
+		break;
+	case RECV_NONE:
+		return RESP_RNR;
+	case RECV_BAD:
+		return resp_bad_recv(c);
+	}
+	xp_why(c->qp, FAULT_RECV, c->seg->msn);
+	switch (status) {
+	case WC_LOC_QP_OP_ERR:
+	case WC_LOC_PROT_ERR:
+		return resp_rem_op(c, status);
+	case WC_LOC_ACCESS_ERR:
+		return resp_rem_acc(c);
+	default:
+		return resp_inv_req(c, status);
+	}
+}
+
 /* The link has refused the request (seg.refuse): returns the step that sends the answer. */
 static noinline enum resp_step resp_chk_refused(struct resp_ctx *c)
 {
-	xp_why(c->qp, FAULT_RULE);
+	if (c->seg->refuse & SEG_REFUSE_RECV)
+		return resp_refuse_recv(c, (enum wc_status)(c->seg->refuse & ~SEG_REFUSE_RECV));
+	xp_why(c->qp, FAULT_RULE, c->seg->msn);
 	switch (c->seg->refuse) {
 	case AETH_RNR_NAK:
 		return RESP_RNR;
@@ -242,19 +280,6 @@ static noinline __cold enum resp_step resp_recv_missing(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
-/*
- * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
- * holds no receive WQE, an event does.
- */
-static noinline __cold enum resp_step resp_bad_recv(struct resp_ctx *c)
-{
-	resp_rem_op(c, WC_LOC_QP_OP_ERR);
-	xp_why_bad_recv(c->qp);
-	if (!c->qp->resp.have_wqe)
-		c->event = EV_QP_FATAL;
-	return RESP_FATAL;
-}
-
 static enum resp_step resp_chk_resource(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -372,15 +397,26 @@ static enum resp_step resp_chk_rkey(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
+/* The rule of `ruse fault` that demands this answer; 0: none. */
+static uint32_t resp_rule(const struct resp_ctx *c, uint8_t answer)
+{
+	return c->seg->refuse == answer ? c->seg->msn : 0;
+}
+
 static noinline __cold enum resp_step resp_nak_seq(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
+	uint32_t rule = resp_rule(c, AETH_NAK_PSN_SEQ);
 
 	if (qp->resp.nak_sent)
 		return RESP_DONE;
 	qp->resp.nak_sent = true;
 	qp->dev->counter[CNT_OUT_OF_SEQ_REQ]++;
-	xp_drop(qp, DROP_PSN, c->psn, qp->card->epsn);
+	xp_rule_sent(qp, rule);
+	if (rule)
+		xp_drop(qp, DROP_FAULT, c->psn, qp->card->epsn, rule);
+	else
+		xp_drop(qp, DROP_PSN, c->psn, qp->card->epsn);
 	resp_answer(qp, c->from, qp->card->epsn, AETH_NAK_PSN_SEQ);
 	return RESP_DONE;
 }
@@ -390,16 +426,47 @@ static noinline __cold enum resp_step resp_rnr(struct resp_ctx *c)
 	struct qp *qp = c->qp;
 
 	qp->resp.nak_sent = true;
+	xp_rule_sent(qp, resp_rule(c, AETH_RNR_NAK));
 	qp->dev->counter[CNT_SND_RNR]++;
 	resp_answer(qp, c->from, qp->card->epsn,
 		    AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f));
 	return RESP_DONE;
 }
 
+/* Counts what is wrong with the key of a refused request. */
+static void resp_count_key(const struct resp_ctx *c)
+{
+	uint32_t why = xp_fail(c->qp)->why.id, k;
+
+	switch (why) {
+	case WHY_KEY_PD:
+	case WHY_KEY_QP:
+		k = REFUSED_DOMAIN;
+		break;
+	case WHY_KEY_ACCESS:
+		k = REFUSED_PERMISSION;
+		break;
+	case WHY_KEY_RANGE:
+		k = REFUSED_RANGE;
+		break;
+	case WHY_INV_KEY:
+		c->qp->dev->counter[CNT_REFUSED(REFUSED_INVALIDATE)]++;
+		return;
+	default:
+		if (why < WHY_KEY_NONE || why > WHY_KEY_UNBOUND)
+			return;
+		k = REFUSED_KEY;
+	}
+	if (!resp_is_write(c))
+		k += REFUSED_READ - REFUSED_KEY;
+	c->qp->dev->counter[CNT_REFUSED(k)]++;
+}
+
 static noinline __cold enum resp_step resp_check_failed(struct resp_ctx *c, enum resp_step found)
 {
 	log_debug("xport: qp#%06x psn %u: check %s failed, NAK 0x%02x", c->qp->qpn, c->psn,
 		  resp_step_names[found], c->syndrome);
+	resp_count_key(c);
 	resp_fatal(c->qp, c->from, c->psn, c->syndrome, c->status, c->event);
 	return RESP_DONE;
 }
@@ -490,7 +557,9 @@ HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_
 	c.flags = seg->flags;
 	c.rnr_next = false;
 
-	card_lock(qp->card, CARD_OWNER);
+	/* Else a peer is stopped with the lock: the segment counts as lost. */
+	if (unlikely(!card_lock(qp->card, CARD_OWNER)))
+		return;
 	if (unlikely(qp->resp.from != from))
 		resp_set_from(qp, from);
 	resp_run(&c);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "core/mw.h"
 #include "xport/resp_internal.h"
+#include "xport/shaken.h"
 #include "xport/why.h"
 
 /*
@@ -58,8 +59,13 @@ static enum resp_step resp_exec_send(struct resp_ctx *c)
 static enum resp_step resp_exec_write(struct resp_ctx *c)
 {
 	struct iovec iov = { c->addr, c->len };
+	int rc;
 
-	switch (xp_place(c->seg, c->cut, &iov, 1, c->len)) {
+	if (unlikely(qp_shaken(c->qp)) && c->flags & SEG_F_END && c->len)
+		rc = xp_place_shaken(c->qp, c->seg, c->cut, c->qp->resp.off, &iov, 1, c->len);
+	else
+		rc = xp_place(c->seg, c->cut, &iov, 1, c->len);
+	switch (rc) {
 	case 0:
 		return RESP_COMPLETE;
 	case -EFAULT:
@@ -82,6 +88,8 @@ static noinline enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res 
 	qp->card->msn = psn_add(qp->card->msn, 1);
 	res->msn = qp->card->msn;
 	resp_queue(qp, res);
+	if (unlikely(qp_shaken(qp)) && c->seg->type == SEG_READ_REQ && shake_ops->read(qp))
+		return RESP_DONE;
 	resp_output(qp, c->from);
 	return RESP_DONE;
 }
@@ -92,7 +100,7 @@ static void replay_push(struct qp *qp, const struct resp_replay *e)
 	struct qp_resp *r = &qp->resp;
 
 	r->replay[r->replay_next] = *e;
-	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1));
+	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1u));
 }
 
 /* The latest replay entry of psn (older ones may be from before a PSN wrap); NULL: none. */
@@ -101,7 +109,7 @@ static const struct resp_replay *replay_find(const struct qp *qp, uint32_t psn, 
 	const struct qp_resp *r = &qp->resp;
 
 	for (uint32_t i = 1; i <= r->rd_size; i++) {
-		const struct resp_replay *e = &r->replay[(r->replay_next - i) & (r->rd_size - 1)];
+		const struct resp_replay *e = &r->replay[(r->replay_next - i) & (r->rd_size - 1u)];
 		bool is_atomic = e->len == REPLAY_ATOMIC;
 		uint32_t npkts = is_atomic ? 1 : seg_pkts(e->len, 1u << qp->req.mtu_shift);
 
@@ -128,6 +136,7 @@ static noinline enum resp_step resp_exec_atomic(struct resp_ctx *c)
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
 	int rc;
 
+	check_placed(c->addr, sizeof(uint64_t));
 	if (unlikely((uintptr_t)c->addr & 7)) {
 		xp_why(c->qp, ATOMIC_ALIGN, (uintptr_t)c->addr);
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
@@ -156,6 +165,7 @@ static noinline enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
 	}
 	if (unlikely(xp_place(c->seg, 0, &iov, 1, sizeof(v))))
 		return RESP_DONE;
+	check_placed(c->addr, sizeof(v));
 	if (unlikely(umem_store64(c->addr, v)))
 		return resp_mem_gone(c);
 	return resp_exec_rd(c, &res, 1);
@@ -199,13 +209,12 @@ static void resp_recv_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
-	struct ib_uverbs_wc *wc = recv_wc(qp);
+	struct ib_uverbs_wc *wc = recv_wc(qp, r->off);
 
 	if (unlikely(!wc))
 		return;
 	r->recv_at = (uint32_t)(c->now >> RECV_AT_SHIFT);
 	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
-	wc->byte_len = r->off;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
 		/*

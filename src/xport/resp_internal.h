@@ -3,7 +3,7 @@
 #ifndef RUSE_RESP_INTERNAL_H
 #define RUSE_RESP_INTERNAL_H
 
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "xport/xport_internal.h"
 
 /*

@@ -9,13 +9,14 @@
  * queue, so the QP enters ERR only when the responses have been sent.
  */
 #include "base/pool.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "xport/resp_internal.h"
+#include "xport/shaken.h"
 #include "xport/why.h"
 
 static struct resp_res *res_at(const struct qp_resp *r, uint32_t i)
 {
-	return &r->res[(r->res_head + i) & (r->rd_size - 1)];
+	return &r->res[(r->res_head + i) & (r->rd_size - 1u)];
 }
 
 static size_t resp_rd_bytes(uint32_t n)
@@ -52,7 +53,7 @@ noinline bool resp_rd_alloc(struct qp *qp)
 	pool_free(r->res, resp_rd_bytes(old));
 	r->res = res;
 	r->replay = replay;
-	r->rd_size = n;
+	r->rd_size = (uint16_t)n;
 	r->res_head = 0;
 	r->replay_next = (uint8_t)old;
 	return true;
@@ -203,13 +204,21 @@ static void resp_why_rnr(const struct qp *qp, struct why *why)
 		why_set(why, RNR_UNUSED, 0, qp->srq != NULL);
 }
 
-/* Within a host a NAK brings its reason; an RNR NAK tells what has become of the receives. A sequence NAK is no failure. */
+/*
+ * Within a host a NAK brings its reason; an RNR NAK tells what has become of the receives. A sequence NAK is no failure, and
+ * has a reason only if a rule of `ruse fault` has made it.
+ */
 static noinline __cold int resp_send_nak(struct qp *qp, struct link *l, const struct seg *ack)
 {
+	const struct qp_fail *f = xp_fail_find(qp);
 	struct seg seg = *ack;
+	bool rnr = (seg.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK;
 	struct why why;
 
-	if ((seg.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
+	if (f && f->rule_out && (rnr || seg.syndrome == AETH_NAK_PSN_SEQ)) {
+		why_set(&why, FAULT_RULE, f->rule_out);
+		seg.why = &why;
+	} else if (rnr) {
 		resp_why_rnr(qp, &why);
 		seg.why = &why;
 	} else if (seg.syndrome > AETH_NAK_PSN_SEQ && seg.syndrome <= AETH_NAK_REM_OP) {
@@ -282,7 +291,7 @@ static noinline bool resp_output_res(struct qp *qp, struct link *l)
 			return true;
 		}
 		if (done) {
-			r->res_head = (r->res_head + 1) & (r->rd_size - 1);
+			r->res_head = (r->res_head + 1) & (r->rd_size - 1u);
 			r->res_count--;
 		}
 	}
@@ -294,6 +303,8 @@ noinline void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
+	if (unlikely(qp_shaken(qp)) && qp->shake->reads)
+		return;
 	if (!l || !resp_output_res(qp, l))
 		return;
 	if (r->ack_due) {
@@ -375,6 +386,8 @@ noinline void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t sy
 		return;
 	}
 	xp_why_refused(qp);
+	if (syndrome >= AETH_NAK_INV_REQ && syndrome <= AETH_NAK_REM_OP)
+		qp->dev->counter[CNT_REFUSED(REFUSED_INVALID + syndrome - AETH_NAK_INV_REQ)]++;
 	resp_answer(qp, l, psn, syndrome);
 	resp_fail_now(qp, status, event);
 }

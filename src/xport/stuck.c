@@ -38,7 +38,10 @@ bool xp_stuck_send(const struct qp *qp, struct why *why, uint64_t *wr_id)
 		return false;
 	*wr_id = qp->sq.index != r->tail ? req_wqe(qp, qp->sq.index)->wr_id :
 					   READ_ONCE(s->wr.wr_id);
-	if (naks)
+	if (naks && xp_rule_in(qp))
+		why_set(why, WAIT_RNR_FAULT, qp->attr.dest_qpn, naks, qp->attr.rnr_retry,
+			qp->attr.rnr_retry == 7, r->rnr_retry == UINT8_MAX, xp_rule_in(qp));
+	else if (naks)
 		why_set(why, WAIT_RNR, qp->attr.dest_qpn, naks, qp->attr.rnr_retry,
 			qp->attr.rnr_retry == 7, r->rnr_retry == UINT8_MAX);
 	else if (qp->type == QPT_RC && xp_peer_deaf(&peer))

@@ -22,6 +22,7 @@
  * limit; retry_cnt 7 means seven, unlike in kernel rxe.
  */
 #include "wire/aeth.h"
+#include "xport/shaken.h"
 #include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -180,8 +181,9 @@ noinline bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 ns_t xp_wake(const struct qp *qp)
 {
 	const struct qp_req *r = &qp->req;
+	ns_t wake = r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
 
-	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
+	return unlikely(qp_shaken(qp)) ? min(wake, qp->shake->due) : wake;
 }
 
 /*
@@ -210,6 +212,8 @@ void xp_timer(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 
+	if (unlikely(qp_shaken(qp)))
+		xp_shaken_due(qp, now);
 	if (!xp_sends(qp))
 		return;
 	if (r->rnr_until) {
@@ -235,6 +239,7 @@ void xp_timer(struct qp *qp, ns_t now)
 	r->retrying = false;
 	if (r->retry == qp->attr.retry_cnt)
 		xp_fail(qp)->silent = now - ack_timeout_of(qp);
+	qp->dev->counter[CNT_TIMEOUT]++;
 	if (!xp_timer_retry(qp, now)) {
 		xp_why_retry(qp);
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);

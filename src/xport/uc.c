@@ -153,11 +153,10 @@ static void uc_complete(struct resp_ctx *c)
 			return;
 		}
 	}
-	wc = recv_wc(qp);
+	wc = recv_wc(qp, qp->resp.off);
 	if (!wc)
 		return;
 	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
-	wc->byte_len = qp->resp.off;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
 		wc->wc_flags |= WC_FLAG_IMM;
@@ -202,6 +201,15 @@ static void uc_run(struct resp_ctx *c)
 	uc_complete(c);
 }
 
+/* A rule of `ruse fault` makes the receive fail that the packet consumes. */
+static noinline __cold void uc_refuse_recv(struct qp *qp, const struct seg *seg)
+{
+	if (recv_fetch(qp) != RECV_GOT)
+		return;
+	xp_why(qp, FAULT_RECV, seg->msn);
+	uc_local_error(qp, (enum wc_status)(seg->refuse & ~SEG_REFUSE_RECV));
+}
+
 void uc_input(struct qp *qp, const struct seg *seg)
 {
 	struct resp_ctx c = {
@@ -238,7 +246,11 @@ void uc_input(struct qp *qp, const struct seg *seg)
 		qp->resp.established = true;
 		event_raise(&qp->async, EV_COMM_EST);
 	}
-	card_lock(qp->card, CARD_OWNER);
-	uc_run(&c);
+	if (unlikely(!card_lock(qp->card, CARD_OWNER)))
+		return;
+	if (unlikely(seg->refuse))
+		uc_refuse_recv(qp, seg);
+	else
+		uc_run(&c);
 	card_unlock(qp->card);
 }

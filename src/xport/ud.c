@@ -35,6 +35,8 @@ static int ud_place(struct qp *qp, const struct seg *seg)
 	n = recv_iov(qp, 0, GRH_LEN, iov);
 	if (n < 0 || umem_copy_iov(iov, n, 0, &src, 1, 0, GRH_LEN))
 		return -EFAULT;
+	if (unlikely(check_ops))
+		check_ops->placed(iov, n);
 	n = recv_iov(qp, GRH_LEN, seg->len, iov);
 	return n < 0 ? -EFAULT : xp_place(seg, 0, iov, n, seg->len);
 }
@@ -47,6 +49,8 @@ static uint8_t ud_wc_sl(const struct qp *qp, const struct seg_net *net)
 {
 	if (qp->dev->port.ib)
 		return net->sl;
+	if (net->v1)
+		return WC_SL_ROCE_V1;
 	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)net->dgid) ? WC_SL_ROCE_IPV4 :
 									  WC_SL_ROCE_IPV6;
 }
@@ -66,6 +70,11 @@ static void ud_receive(struct qp *qp, const struct seg *seg)
 		ud_local_error(qp, WC_LOC_QP_OP_ERR);
 		return;
 	}
+	if (unlikely(seg->refuse)) {
+		xp_why(qp, FAULT_RECV, seg->msn);
+		ud_local_error(qp, (enum wc_status)(seg->refuse & ~SEG_REFUSE_RECV));
+		return;
+	}
 	if (GRH_LEN + (uint64_t)seg->len > qp->resp.room) {
 		xp_drop(qp, DROP_LONG, GRH_LEN + (uint64_t)seg->len, qp->resp.room);
 		return;
@@ -80,11 +89,11 @@ static void ud_receive(struct qp *qp, const struct seg *seg)
 	default:
 		return;
 	}
-	wc = recv_wc(qp);
+	wc = recv_wc(qp, seg->len);
 	if (!wc)
 		return;
 	wc->opcode = WC_OP_RECV;
-	wc->byte_len = GRH_LEN + seg->len;
+	wc->byte_len += GRH_LEN;
 	wc->src_qp = seg->sqpn;
 	wc->wc_flags = seg->net->hop_limit ? WC_FLAG_GRH : 0;
 	wc->slid = seg->net->slid;
@@ -112,7 +121,8 @@ void ud_input(struct qp *qp, const struct seg *seg)
 		xp_drop(qp, DROP_QKEY, seg->sqpn, seg->qkey, qp->attr.qkey);
 		return;
 	}
-	card_lock(qp->card, CARD_OWNER);
+	if (unlikely(!card_lock(qp->card, CARD_OWNER)))
+		return;
 	ud_receive(qp, seg);
 	card_unlock(qp->card);
 }

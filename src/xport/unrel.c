@@ -8,9 +8,11 @@
  * flushed. The responder continues (IBA 10.3.1.5).
  */
 #include <string.h>
-#include "queue/barrier.h"
+#include "core/credits.h"
+#include "shared/barrier.h"
 #include "wire/ipudp.h"
 #include "wire/mtu.h"
+#include "xport/traffic.h"
 #include "xport/why.h"
 
 /* Maximum payload of a datagram in bytes: the active MTU of the device's port. */
@@ -110,6 +112,8 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	if (sgid_index >= DEV_GID_TBL || gid_is_zero(&qp->dev->gid[sgid_index]))
 		return false;
 	memcpy(net->sgid, qp->dev->gid[sgid_index].raw, 16);
+	if (unlikely(qp->dev->gid[sgid_index].v1))
+		net->v1 = 1;
 	/* Hop limit 0: use the default of the kernel's route lookup. */
 	if (!net->hop_limit)
 		net->hop_limit = HOP_LIMIT_DEFAULT;
@@ -161,6 +165,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	l = ib ? qp->dev->ops->ib_ud_link(qp, &ib->attr, &net, &seg) :
 		 qp->dev->ops->ud_link(qp, &net, seg.dqpn);
 	rc = l ? l->ops->send(l, &seg) : 0;
+	xp_traffic(qp, l);
 	if (!rc)
 		qp->req.cur_pkt = 1;
 	return rc;
@@ -176,8 +181,8 @@ static void unrel_fail(struct qp *qp, enum wc_status status)
 	xp_why_err(qp);
 	r->una = r->nxt = r->psn;
 	qp->sq_draining = false;
-	xp_error_cqe(qp, qp->send_cq, w->wr_id, status);
-	ring_consume(&qp->sq);
+	credits_consume(qp);
+	xp_error_cqe(qp, true, w->wr_id, status);
 	r->cur = qp->sq.index;
 	r->cur_pkt = 0;
 	xp_flush_sq(qp);
@@ -195,6 +200,10 @@ static int unrel_send_some(struct qp *qp, struct req_wqe *w)
 	if (unlikely(w->flags & WQE_LOCAL))
 		return wqe_bind(qp, w);
 	rc = qp->type == QPT_UC ? uc_send(qp, w) : ud_send(qp, w);
+	if (unlikely(rc > 0)) {
+		xp_why(qp, FAULT_STATUS, LINK_FAILS_RULE(rc));
+		return (int)LINK_FAILS_STATUS(rc);
+	}
 	if (unlikely(rc)) {
 		if (rc != -EAGAIN && !xp_fail(qp)->why.id)
 			xp_why_wqe(qp, w, qp->req.cur, 0, w->len);

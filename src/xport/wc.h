@@ -30,7 +30,8 @@ enum wc_status {
 /* IBV_WC_WITH_INV. (Kernel rxe reports its internal value 4, which programs take for IBV_WC_IP_CSUM_OK.) */
 #define WC_FLAG_INV 8
 
-/* ib_uverbs_wc.sl of a RoCE datagram, encoded as by mlx5: bit 3: UDP header present; low bits: 1 IPv6, 2 IPv4. */
+/* ib_uverbs_wc.sl of a RoCE datagram, encoded as by mlx5: bit 3: UDP header present; low bits: 0 GRH, 1 IPv6, 2 IPv4. */
+#define WC_SL_ROCE_V1 0
 #define WC_SL_ROCE_IPV6 9
 #define WC_SL_ROCE_IPV4 10
 

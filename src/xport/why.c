@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <string.h>
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "wire/aeth.h"
 #include "xport/why.h"
 
-noinline __cold struct qp_fail *xp_fail(struct qp *qp)
+noinline __cold const struct qp_fail *xp_fail_find(const struct qp *qp)
 {
-	struct fail_log *log = &qp->dev->fails;
-	struct qp_fail *f;
+	const struct fail_log *log = &qp->dev->fails;
 
 	for (uint32_t i = 0; i < DEV_QP_FAILS; i++)
 		if (log->qp[i].qpn == qp->qpn)
 			return &log->qp[i];
+	return NULL;
+}
+
+noinline __cold struct qp_fail *xp_fail(struct qp *qp)
+{
+	struct fail_log *log = &qp->dev->fails;
+	struct qp_fail *f = (struct qp_fail *)xp_fail_find(qp);
+
+	if (f)
+		return f;
 	f = &log->qp[log->next_qp++ % DEV_QP_FAILS];
 	*f = (struct qp_fail){ .qpn = qp->qpn };
 	return f;
@@ -30,6 +39,8 @@ noinline __cold void xp_why_set(struct qp *qp, enum why_id id, const uint64_t ar
 {
 	why_make(&xp_fail(qp)->why, id, arg);
 	xp_fail(qp)->whose = WHY_OWN;
+	if (unlikely(check_ops) && (id == WHY_MEM_GONE || id == WHY_RECV_MEM))
+		check_ops->unmapped(qp, id == WHY_RECV_MEM, arg[0]);
 }
 
 noinline __cold void xp_why_key(struct qp *qp, uint32_t key, uint64_t va, uint64_t len,
@@ -96,6 +107,14 @@ noinline __cold void xp_why_bad_recv(struct qp *qp)
 		xp_why(qp, SRQ_FAILED);
 }
 
+noinline __cold void xp_why_cq(struct qp *qp, const struct cq *cq)
+{
+	if (cq->failed)
+		xp_why(qp, EVENT_FAULT);
+	else
+		xp_why(qp, CQ_OVERRUN, cq->ring.mask);
+}
+
 noinline __cold void xp_why_nak(struct qp *qp, const struct seg *seg)
 {
 	uint64_t arg[WHY_ARGS] = { [2] = seg->psn };
@@ -110,11 +129,36 @@ noinline __cold void xp_why_nak(struct qp *qp, const struct seg *seg)
 		       seg->syndrome == AETH_NAK_REM_ACC ? WHY_PEER_ACCESS : WHY_PEER_OP, arg);
 }
 
+noinline __cold void xp_rule_sent(struct qp *qp, uint32_t rule)
+{
+	if (rule || xp_fail_find(qp))
+		xp_fail(qp)->rule_out = rule;
+}
+
+noinline __cold void xp_rule_came(struct qp *qp, const struct seg *seg)
+{
+	bool is = seg->why && seg->why->id == WHY_FAULT_RULE;
+
+	if (!is && !xp_fail_find(qp))
+		return;
+	xp_fail(qp)->rule_in = is ? (uint32_t)seg->why->arg[0] : 0;
+	xp_fail(qp)->rule_una = qp->req.una;
+}
+
+uint32_t xp_rule_in(const struct qp *qp)
+{
+	const struct qp_fail *f = xp_fail_find(qp);
+
+	return f && f->rule_una == qp->req.una ? f->rule_in : 0;
+}
+
 noinline __cold void xp_why_rnr(struct qp *qp, const struct seg *seg)
 {
 	uint32_t times = qp->attr.rnr_retry + 1u;
 
-	if (seg->why && (seg->why->id == WHY_RNR_USED || seg->why->id == WHY_RNR_UNUSED))
+	if (xp_rule_in(qp))
+		xp_why(qp, RNR_FAULT, times, xp_rule_in(qp));
+	else if (seg->why && (seg->why->id == WHY_RNR_USED || seg->why->id == WHY_RNR_UNUSED))
 		xp_why_set(qp, seg->why->id, WHY_VALUES(times, seg->why->arg[1], seg->why->arg[2],
 							seg->why->arg[3]));
 	else
@@ -137,7 +181,8 @@ struct peer_qp xp_peer_qp(const struct qp *qp)
 		return p;
 	if (l->kind != LINK_LOOP) {
 		p.known = l->ops->peer_qp;
-		p.exists = p.known && l->ops->peer_qp(l, qp->attr.dest_qpn, &p.state, &p.err);
+		p.exists = p.known && l->ops->peer_qp(l, qp->attr.dest_qpn, &p.state, &p.err,
+						      &p.dest_qpn);
 		return p;
 	}
 	peer = rdev_find_qp(qp->dev, qp->attr.dest_qpn);
@@ -146,6 +191,7 @@ struct peer_qp xp_peer_qp(const struct qp *qp)
 	if (peer) {
 		p.state = peer->state;
 		p.err = peer->card->err;
+		p.dest_qpn = peer->card->dest_qpn;
 	}
 	return p;
 }
@@ -156,6 +202,25 @@ static void xp_why_route(struct qp *qp)
 
 	memcpy(arg, qp->attr.ah.grh.dgid, 16);
 	xp_why_set(qp, WHY_RETRY_ROUTE, arg);
+}
+
+/* There is no link. RoCEv1 has none to other hosts. */
+static void xp_why_no_link(struct qp *qp)
+{
+	uint64_t arg[WHY_ARGS] = { [2] = qp->attr.ah.grh.sgid_index, [3] = qp->attr.dest_qpn };
+
+	memcpy(arg, qp->attr.ah.grh.dgid, 16);
+	if (qp_is_v1(qp))
+		xp_why_set(qp, WHY_RETRY_ROCE_V1, arg);
+	else
+		xp_why(qp, RETRY_NO_QP, qp->attr.dest_qpn);
+}
+
+/* Is the peer's QP connected, with the other RoCE version? */
+static bool xp_peer_other_version(const struct qp *qp, const struct peer_qp *peer)
+{
+	return peer->exists && peer->state >= QPS_RTR &&
+	       (peer->dest_qpn ^ qp->card_peer) == CARD_V1;
 }
 
 /* The peer's QP is not in a state in which it answers. */
@@ -174,14 +239,23 @@ noinline __cold void xp_why_retry(struct qp *qp)
 	struct peer_qp peer = xp_peer_qp(qp);
 	uint32_t tries = qp->attr.retry_cnt + 1u;
 
-	if (!qp->link || (peer.known && !peer.exists))
+	if (!qp->link)
+		xp_why_no_link(qp);
+	else if (peer.known && !peer.exists)
 		xp_why(qp, RETRY_NO_QP, qp->attr.dest_qpn);
+	else if (xp_peer_other_version(qp, &peer))
+		xp_why(qp, RETRY_ROCE, qp->attr.dest_qpn, qp->attr.ah.grh.sgid_index,
+		       qp_is_v1(qp));
+	else if (qp->link->rule && qp->link->hang_qpn == qp->attr.dest_qpn)
+		xp_why(qp, FAULT_HANGS, qp->attr.dest_qpn, qp->link->rule);
 	else if (qp->link->dead)
 		xp_why(qp, RETRY_DEAD);
 	else if (xp_peer_deaf(&peer))
 		xp_why_deaf(qp, &peer);
 	else if (qp->link->error)
 		xp_why_route(qp);
+	else if (xp_rule_in(qp))
+		xp_why(qp, NAK_FAULT, r->una, xp_rule_in(qp));
 	else if (f->naks && f->nak_una == r->una)
 		xp_why(qp, RETRY_PSN, f->naks, f->nak_psn, r->una);
 	else if (r->una == (qp->attr.sq_psn & PSN_MASK))
@@ -229,6 +303,8 @@ noinline __cold void xp_why_refused(struct qp *qp)
 
 noinline __cold void xp_why_drop(struct qp *qp, const struct why *why)
 {
+	if (why->id == WHY_DROP_NO_RECV)
+		qp->dev->counter[CNT_NO_RECV]++;
 	xp_why_log(qp, why, WHY_OWN, 0, 0);
 }
 

@@ -15,6 +15,8 @@
  * older one is forgotten. The result is valid until the next call for another QP.
  */
 struct qp_fail *xp_fail(struct qp *qp);
+/* The same; NULL: the device has no record of the QP. */
+const struct qp_fail *xp_fail_find(const struct qp *qp);
 /* Call when the QP is new, reset or destroyed. */
 void xp_fail_forget(const struct qp *qp);
 
@@ -37,6 +39,12 @@ void xp_why_recv(struct qp *qp, uint64_t off, uint64_t len);
 void xp_why_bad_recv(struct qp *qp);
 /* The reason of a NAK from the peer: its own if the link brings it. */
 void xp_why_nak(struct qp *qp, const struct seg *seg);
+/* An RNR or sequence NAK is sent that a rule of `ruse fault` has made; rule 0: no rule has. */
+void xp_rule_sent(struct qp *qp, uint32_t rule);
+/* One has come. Within the host its reason names the rule. */
+void xp_rule_came(struct qp *qp, const struct seg *seg);
+/* The rule that has made the last one that has come since una advanced; 0: none, or it is not known. */
+uint32_t xp_rule_in(const struct qp *qp);
 /* seg: the RNR NAK after which the requester gives up. */
 void xp_why_rnr(struct qp *qp, const struct seg *seg);
 /* What is known of the peer's QP. */
@@ -45,6 +53,7 @@ struct peer_qp {
 	bool exists;
 	uint32_t state;		/* enum qp_state */
 	uint32_t err;		/* in ERR: enum why_id of the failure, not checked; 0: its program moved it there */
+	uint32_t dest_qpn;	/* and CARD_V1 */
 };
 struct peer_qp xp_peer_qp(const struct qp *qp);
 /* Is it in a state in which it does not receive? */
@@ -52,6 +61,8 @@ static inline bool xp_peer_deaf(const struct peer_qp *p)
 {
 	return p->exists && (p->state < QPS_RTR || p->state > QPS_SQD);
 }
+/* The reason for which cq_reserve() has returned NULL. */
+void xp_why_cq(struct qp *qp, const struct cq *cq);
 /* The reason for which the last attempt was in vain. */
 void xp_why_retry(struct qp *qp);
 

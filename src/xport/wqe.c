@@ -10,7 +10,7 @@
 #include <string.h>
 #include "base/pool.h"
 #include "core/mw.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "xport/why.h"
 #include "xport/xport_internal.h"
 
@@ -158,13 +158,24 @@ static noinline enum wc_status wqe_read_special(const struct qp *qp,
 	return w->type == SEG_FLUSH ? wqe_read_flush(s, w) : wqe_read_atomic_write(s, w);
 }
 
+/*
+ * True if the WQE's data is inline. IBV_SEND_INLINE says so for ibv_post_send(). ibv_wr_set_inline_data()
+ * does not need the flag: librxe then leaves a length without a scatter/gather list.
+ */
+static inline bool wqe_has_inline(const struct rxe_send_wqe *s, const struct req_wqe *w)
+{
+	return w->flags & WQE_INLINE ||
+		unlikely(!READ_ONCE(s->dma.num_sge) && READ_ONCE(s->dma.length));
+}
+
 /* Sets payload length and number of list entries. */
 static inline enum wc_status wqe_read_len(const struct qp *qp, const struct rxe_send_wqe *s,
 					  struct req_wqe *w)
 {
 	uint64_t len;
 
-	if (w->flags & WQE_INLINE) {
+	if (wqe_has_inline(s, w)) {
+		w->flags |= WQE_INLINE;
 		/*
 		 * A READ or atomic needs a scatter/gather list and cannot be inline. librxe accepts
 		 * the inline flag and has stored inline bytes in place of the list, so the WQE is
@@ -234,15 +245,16 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 static noinline __cold void wqe_why(struct qp *qp, const struct rxe_send_wqe *s,
 				    const struct req_wqe *w)
 {
-	uint32_t flags = READ_ONCE(s->wr.send_flags), num = READ_ONCE(s->dma.num_sge);
+	uint32_t num = READ_ONCE(s->dma.num_sge);
 	uint64_t len = READ_ONCE(s->dma.length);
+	bool inl = READ_ONCE(s->wr.send_flags) & WQE_INLINE || (!num && len);
 	bool known = w->opcode < ARRAY_SIZE(wqe_ops) && wqe_ops[w->opcode].on & 1 << qp->type;
 
 	if (!known)
 		xp_why(qp, SEND_OPCODE, w->opcode, qp->type);
 	else if (!qp->attr.max_rd_atomic && wqe_is_rd(w))
 		xp_why(qp, SEND_NO_RD);
-	else if (w->status == WC_LOC_QP_OP_ERR && wqe_is_rd(w) && flags & WQE_INLINE)
+	else if (w->status == WC_LOC_QP_OP_ERR && wqe_is_rd(w) && inl)
 		xp_why(qp, SEND_INLINE_READ);
 	else if (w->status == WC_LOC_QP_OP_ERR)
 		xp_why(qp, SEND_SGES, num, qp->max_send_sge);
@@ -286,7 +298,8 @@ HOT bool wqe_fetch(struct qp *qp)
 	struct req_wqe *w;
 	uint32_t opcode, npkts;
 
-	if (r->tail == ring_producer(&qp->sq))
+	if (r->tail == ring_producer(&qp->sq) ||
+	    (unlikely(qp_checked(qp)) && r->tail == qp->check->tail))
 		return false;
 	/* If the program moves its producer index backwards, tail must not run into WQEs in flight. */
 	if (unlikely(((r->tail + 1) & qp->sq.mask) == qp->sq.index))

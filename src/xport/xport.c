@@ -6,9 +6,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "core/credits.h"
 #include "base/pool.h"
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 #include "wire/pkey.h"
+#include "xport/shaken.h"
+#include "xport/traffic.h"
 #include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -19,13 +22,17 @@
 /* How many times xp_settle() waits for room in the link. */
 #define SETTLE_TRIES 8
 
-/* Sends queued answers; a function of its own to keep xp_output() short. */
-static noinline void xp_output_owed(struct qp *qp)
+/*
+ * Sends queued answers; a function of its own to keep xp_output() short. False: a peer is stopped with the card's lock.
+ */
+static noinline bool xp_output_owed(struct qp *qp)
 {
-	card_lock(qp->card, CARD_OWNER);
+	if (unlikely(!card_lock(qp->card, CARD_OWNER)))
+		return false;
 	resp_output(qp, qp->resp.from);
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);
+	return true;
 }
 
 /*
@@ -38,9 +45,12 @@ void xp_settle(struct qp *qp)
 {
 	struct link *l = qp->resp.from;
 
+	if (unlikely(qp_shaken(qp)))
+		qp->shake->reads = false;
 	for (int i = 0; unlikely(qp->resp.ack_due) && l && i < SETTLE_TRIES; i++) {
-		xp_output_owed(qp);
-		if (!qp->resp.ack_due || !l->ops->wait_room || !l->ops->wait_room(l))
+		if (!xp_output_owed(qp) || !qp->resp.ack_due)
+			return;
+		if (!l->ops->wait_room || !l->ops->wait_room(l))
 			return;
 	}
 }
@@ -121,8 +131,11 @@ static void xp_rings_forget(struct qp *qp)
 
 	for (n = qp->srq ? 0 : ring_count(&qp->rq); n; n--)
 		ring_consume(&qp->rq);
+	if (unlikely(qp_checked(qp)))
+		check_ops->recv_forget(qp);
 	for (n = ring_count(&qp->sq); n; n--)
-		ring_consume(&qp->sq);
+		credits_consume(qp);
+	credits_forget(qp);
 	memset(qp->sq.buf->data, 0, qp->sq.buf_size - sizeof(struct rxe_queue_buf));
 }
 
@@ -133,29 +146,29 @@ static void xp_rings_forget(struct qp *qp)
 static noinline __cold void xp_drop_sends(struct qp *qp)
 {
 	for (uint32_t n = ring_count(&qp->sq); n; n--)
-		ring_consume(&qp->sq);
+		credits_consume(qp);
+	credits_forget(qp);
 	qp->req.cur = qp->req.tail = qp->sq.index;
 }
 
 /*
  * Copies state and attributes to the QP's card (queue/card.h), where peers on the same host read
  * them before they execute a WRITE or READ themselves (direct placement). The card's lock makes all
- * of them change at once for these peers.
+ * of them change at once for these peers. A peer that is stopped with the lock has made its checks, and will write epsn
+ * and msn: they are not written here without the lock.
  */
 static void xp_card_write(struct qp *qp, uint32_t mask)
 {
 	const uint32_t reads = IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+	bool locked = qp_card_lock(qp, qp->state == QPS_RESET || mask & IB_QP_RQ_PSN);
 	struct qp_card *c = qp->card;
 
-	card_lock(c, CARD_OWNER);
-	c->access = qp->attr.access;
 	/* The responder refuses READs and atomics without resources (IBA 9.7.5.2.6). */
-	if (!qp->attr.max_dest_rd_atomic)
-		c->access &= ~reads;
-	c->dest_qpn = qp->attr.dest_qpn;
+	c->access = qp->attr.access & (qp->attr.max_dest_rd_atomic ? UINT32_MAX : ~reads);
+	c->dest_qpn = qp->attr.dest_qpn | (qp_is_v1(qp) ? CARD_V1 : 0);
 	c->path_mtu = qp->attr.path_mtu;
 	c->err = WHY_NONE;
-	if (mask & IB_QP_RQ_PSN) {
+	if (mask & IB_QP_RQ_PSN && locked) {
 		c->epsn = qp->attr.rq_psn & PSN_MASK;
 		c->msn = 0;
 	}
@@ -166,7 +179,8 @@ static void xp_card_write(struct qp *qp, uint32_t mask)
 	 * has the state RESET.
 	 */
 	c->state = qp->type == QPT_RC ? qp->state : (uint32_t)QPS_RESET;
-	card_unlock(c);
+	if (locked)
+		card_unlock(c);
 }
 
 /* Enters RESET. Peers' references are revoked before ring slots and buffers belong to the program again. */
@@ -176,10 +190,24 @@ static void xp_enter_reset(struct qp *qp, uint32_t mask)
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	xp_card_write(qp, mask);
+	if (unlikely(qp_shaken(qp)))
+		shake_ops->forget(qp, true);
 	xp_rings_forget(qp);
 	xp_state_reset(qp);
 	if (qp->link)
 		qp->dev->ops->qp_disconnect(qp);
+}
+
+static void xp_modified_err(struct qp *qp)
+{
+	bool locked = qp_card_lock(qp, false);
+
+	xp_fail(qp)->why.id = WHY_NONE;
+	xp_enter_err(qp, true);
+	if (locked)
+		card_unlock(qp->card);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
 }
 
 /* Called after qp_modify() has stored state and attributes. */
@@ -194,10 +222,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	case QPS_ERR:
 		if (old == QPS_ERR)
 			return;
-		xp_fail(qp)->why.id = WHY_NONE;
-		xp_enter_err(qp, false);
-		xp_flush_sq(qp);
-		xp_flush_rq(qp);
+		xp_modified_err(qp);
 		return;
 	case QPS_INIT:
 	case QPS_RTR:
@@ -214,6 +239,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	xp_timer_config(qp);
 	if (mask & IB_QP_AV)
 		win_reset(qp);
+	xp_traffic(qp, qp->link);
 	xp_card_write(qp, mask);
 	xp_run(qp, now);
 }
@@ -235,12 +261,19 @@ HOT int xp_output(struct qp *qp, ns_t now)
 }
 
 /* True if the QP does not admit this P_Key. Counts the packet in bad_pkeys. */
-static noinline bool xp_other_pkey(struct qp *qp, uint16_t pkey)
+static noinline bool xp_other_pkey(struct qp *qp, uint16_t pkey, const struct link *from)
 {
 	uint16_t ours = xp_pkey(qp);
 
-	if (pkey_admits(ours, pkey))
+	if (pkey_admits(ours, pkey) || (pkey == PKEY_NONE && from->kind == LINK_SHM))
 		return false;
+	if (ours == PKEY_ROCE_V1 || pkey == PKEY_ROCE_V1) {
+		if (qp->state < QPS_RTR)
+			xp_drop_state(qp);
+		else
+			xp_drop(qp, DROP_ROCE, qp->attr.dest_qpn, qp_is_v1(qp));
+		return true;
+	}
 	qp->dev->bad_pkeys++;
 	xp_drop(qp, DROP_PKEY, pkey, ours);
 	return true;
@@ -257,10 +290,9 @@ static noinline void unrel_input(struct qp *qp, const struct seg *seg)
 		xp_drop(qp, DROP_STRANGER, seg->sqpn, qp->attr.dest_qpn);
 }
 
-HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+static inline __attribute__((always_inline)) void xp_take(struct qp *qp, const struct seg *seg,
+							  struct link *from, ns_t now)
 {
-	if (unlikely(seg->pkey != xp_pkey(qp) && xp_other_pkey(qp, seg->pkey)))
-		return;
 	if (unlikely(qp->type != QPT_RC)) {
 		unrel_input(qp, seg);
 		return;
@@ -280,6 +312,55 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 		comp_input(qp, seg, now);
 	else
 		resp_input(qp, seg, from, now);
+}
+
+/* The answers that `ruse run --shake` has let wait may be sent: send them before the next request is executed. */
+static void xp_shaken_answers(struct qp *qp)
+{
+	if (!qp->shake->reads && resp_owes(qp))
+		xp_output_owed(qp);
+}
+
+/* shake_replay */
+static void xp_replay(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+{
+	xp_shaken_answers(qp);
+	xp_take(qp, seg, from, now);
+}
+
+/* Does `ruse run --shake` keep the segment, or lose it? */
+static noinline __cold bool xp_shakes(struct qp *qp, const struct seg *seg, struct link *from,
+				      ns_t now)
+{
+	bool taken = shake_ops->input(qp, seg, from, now, xp_replay);
+
+	xp_shaken_answers(qp);
+	return taken;
+}
+
+HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+{
+	if (unlikely(seg->pkey != xp_pkey(qp) && xp_other_pkey(qp, seg->pkey, from)))
+		return;
+	if (unlikely(qp_shaken(qp)) && xp_shakes(qp, seg, from, now))
+		return;
+	xp_take(qp, seg, from, now);
+}
+
+void xp_shaken_due(struct qp *qp, ns_t now)
+{
+	shake_ops->due(qp, now, xp_replay);
+	xp_shaken_answers(qp);
+	if (xp_sends(qp))
+		xp_run(qp, now);
+}
+
+void xp_shaken_release(struct qp *qp, ns_t now)
+{
+	if (likely(!qp_shaken(qp)))
+		return;
+	shake_ops->release(qp, now, xp_replay);
+	xp_shaken_answers(qp);
 }
 
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)

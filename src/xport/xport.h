@@ -58,6 +58,9 @@ ns_t xp_wake(const struct qp *qp);
 /* Handles expired timers. It may be called at any time. */
 void xp_timer(struct qp *qp, ns_t now);
 
+/* Hands over the segments that `ruse run --shake` keeps: the QP, its connection or the process ends. */
+void xp_shaken_release(struct qp *qp, ns_t now);
+
 /* Handles a congestion notification (CNP) from the peer. */
 void xp_congestion(struct qp *qp);
 

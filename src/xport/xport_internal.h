@@ -36,10 +36,10 @@ static inline bool wqe_is_rd(const struct req_wqe *w)
 	return w->type >= SEG_READ_REQ;
 }
 
-/* P_Key of the QP's packets. */
+/* P_Key of the QP's packets, or PKEY_ROCE_V1. */
 static inline uint16_t xp_pkey(const struct qp *qp)
 {
-	return qp->dev->pkey[qp->attr.pkey_index];
+	return qp->dev->pkey[qp->pkey_at];
 }
 
 /* True if requester and completer run in the QP's state. */
@@ -126,10 +126,10 @@ enum recv_fetch recv_fetch(struct qp *qp);
 /* Addresses of bytes [off, off + len) of the held WQE, as xp_sge_iov(). */
 int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov);
 /*
- * Reserves the completion of the held WQE and sets wr_id, qp_num and port_num; the WQE is then not held any more. The caller fills
- * in the rest and calls cq_publish(). qp->card is locked. NULL: the CQ is full, and the QP has entered ERR.
+ * Reserves the completion of the held WQE and sets wr_id, qp_num, port_num and byte_len (len); the WQE is then not held any more.
+ * The caller fills in the rest and calls cq_publish(). qp->card is locked. NULL: the CQ is full, and the QP has entered ERR.
  */
-struct ib_uverbs_wc *recv_wc(struct qp *qp);
+struct ib_uverbs_wc *recv_wc(struct qp *qp, uint32_t len);
 
 /* timer.c: the only file that counts attempts. xp_timer_retry(), xp_timer_rnr(): false: none is left, the caller fails the WQE. */
 void xp_timer_sent(struct qp *qp, ns_t now);
@@ -141,7 +141,7 @@ void xp_timer_config(struct qp *qp);
 /* flush.c */
 void xp_fail_head(struct qp *qp, enum wc_status status);
 void xp_enter_err(struct qp *qp, bool card_locked);
-void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status);
+void xp_error_cqe(struct qp *qp, bool send, uint64_t wr_id, enum wc_status status);
 void xp_flush_sq(struct qp *qp);
 void xp_fail_recv(struct qp *qp, enum wc_status status);
 void xp_flush_rq(struct qp *qp);

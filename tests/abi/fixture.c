@@ -16,7 +16,7 @@ static size_t arena_used;
  */
 static void guard(void)
 {
-	umem_test_handler();
+	test_fault_handler();
 }
 
 void *arena_get(size_t len)
@@ -104,7 +104,7 @@ static void cq_armed(struct cq *cq)
 	fx.armed++;
 }
 
-static const struct uverbs_host host = {
+static const struct uverbs_ops host = {
 	.fd_install = fd_install, .fd_uninstall = fd_uninstall, .fd_lookup = fd_lookup,
 	.doorbell = host_doorbell, .qp_ending = qp_ending, .qp_modified = qp_modified,
 	.qp_created = qp_created, .qp_destroying = qp_destroying,

@@ -77,7 +77,7 @@ static void test_get_context_invoke(void **state)
 	fix_open(false);
 	get(IB_USER_VERBS_CMD_GET_CONTEXT, false, &c);
 	assert_int_equal(run(BY_INVOKE, &c), 0);
-	assert_true(uverbs_has_context(fx.f));
+	assert_true(fx.f->has_context);
 	assert_int_equal(run(BY_INVOKE, &c), -EINVAL);
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 	fix_close();
@@ -288,7 +288,7 @@ static void bad_response_pointer(uint32_t nr, bool ex, const struct write_row *r
 				fail_msg("%s to %p, way %d: %d", row->name, where[i], w, ret);
 			if (creates(row) || is_get_context(nr, ex))
 				assert_int_equal(fx.f->ids.count, count);
-			assert_false(is_get_context(nr, ex) && uverbs_has_context(fx.f));
+			assert_false(is_get_context(nr, ex) && fx.f->has_context);
 			while (idtable_next(&fx.f->ids, &pos))
 				assert_true(((struct uobj *)idtable_find(&fx.f->ids, pos++))->live);
 		}

@@ -274,7 +274,7 @@ static void test_doorbell(void **state)
 	uint32_t *resp = arena_get(4);
 	struct bell *b = bell(resp);
 
-	umem_test_handler();
+	test_fault_handler();
 	*resp = 0xeeeeeeee;
 	assert_int_equal(uverbs_write(fx.f, b, sizeof(*b)), 32);
 	assert_int_equal(fx.doorbells, 1);

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "queue/barrier.h"
+#include "shared/barrier.h"
 
 #define BATCHES 501
 #define BATCH 1000	/* round trips in a batch; so few that the median batch was not interrupted */

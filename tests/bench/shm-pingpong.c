@@ -77,7 +77,7 @@ static void nothing(struct link *l)
 {
 }
 
-static const struct link_host host = {
+static const struct link_user_ops host = {
 	.input = input,
 	.writable = nothing, .down = nothing, .copy = copy, .copy_iov = copy_iov,
 };
@@ -161,7 +161,7 @@ static void links(bool no_cma, uint64_t turns)
 	if (read(fd[0], sock, sizeof(sock)) != sizeof(sock))
 		exit(1);
 	ep = endpoint(1, no_cma, &epfd);
-	if (shm_connect(ep, 2, sock, pid, &l)) {
+	if (shm_connect(ep, 2, sock, pid, NS_S, &l)) {
 		fprintf(stderr, "no link\n");
 		exit(1);
 	}

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cm/cm.h"
+#include "cm/cm_internal.h"
+#include "cm_lap.h"
 #include "fuzz.h"
 
 #define MAX_IDS 16
@@ -149,9 +150,19 @@ static void call_conn(struct cm_id *id, uint8_t what, const void *data, uint8_t 
 	else if ((what & 3) == 1)
 		cm_send_rep(id, &rep, f.now);
 	else if ((what & 3) == 2)
-		cm_send_lap(id, &alt, data, len, f.now);
+		lap_send(id, &alt, data, len, f.now);
 	else
-		cm_send_apr(id, IB_CM_APR_REJECT, data, len, data, len, f.now);
+		lap_send_apr(id, IB_CM_APR_REJECT, data, len, data, len, f.now);
+}
+
+/* A listener of a service ID, which may be shared with another context, or assigned. */
+static void call_listen(uint8_t what)
+{
+	struct cm_id **slot = slot_of(NULL);
+	uint64_t id = what & 4 ? CM_ASSIGN_SERVICE_ID + (what & 1) : SERVICE + (what & 3);
+
+	if (slot)
+		cm_insert_listen(f.cm, &f.dev, handler, what & 8 ? &f : NULL, id, slot);
 }
 
 static void call_sidr(struct cm_id *id, uint8_t what, const void *data, uint8_t len)
@@ -217,7 +228,7 @@ static void call(struct cm_id *id)
 		cm_notify(id, what >> 4, f.now);
 		break;
 	case 12:
-		cm_listen(id, SERVICE + (what >> 6), what & 0x20 ? ~0ull : ~0xfull);
+		call_listen(what >> 4);
 		break;
 	default:
 		break;
@@ -303,8 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.dev.node_guid = 1;
 	f.cm = cm_create(&ops, &f, 0x1000);
 	REQUIRE(f.cm);
-	f.ids[0] = cm_create_id(f.cm, &f.dev, handler, NULL);
-	REQUIRE(f.ids[0] && !cm_listen(f.ids[0], SERVICE, ~0ull));
+	REQUIRE(!cm_insert_listen(f.cm, &f.dev, handler, NULL, SERVICE, &f.ids[0]));
 	while (f.left)
 		step();
 	for (i = 0; i < MAX_IDS; i++)
@@ -317,7 +327,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		f.now = cm_next(f.cm) > f.now ? cm_next(f.cm) : f.now;
 		cm_timer(f.cm, f.now);
 	}
-	REQUIRE(cm_count(f.cm) == 0);
+	REQUIRE(f.cm->count == 0);
 	cm_free(f.cm);
 	return 0;
 }

@@ -17,7 +17,9 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "ipc/messages.h"
 #include "ipc/umad_msg.h"
+#include "like/shown.h"
 #include "umads/umads_internal.h"
 #include "fuzz.h"
 
@@ -58,7 +60,7 @@ static void umad_make(void)
 	memset(files, 0, sizeof(files));
 	nfiles = 0;
 	rused_connect(&r);
-	mad_host_init(&r.gsi.mad);
+	mad_ports_init(&r.gsi.mad);
 	mad = (struct mad_port){ .ops = &mad_ops, .qps = 1 << GSI_QPN };
 	mad_port_init(&mad, &r.gsi.mad);
 	node = (struct umad_node){ .us = &r.umads, .view = &r.umads.view,
@@ -72,7 +74,7 @@ static void umad_unmake(void)
 	umad_port_remove(&node.port, 0);
 	umad_close_node(&node);
 	mad_port_fini(&mad, 0);
-	mad_host_fini(&r.gsi.mad);
+	mad_ports_fini(&r.gsi.mad);
 	umads_fini(&r.umads);
 }
 
@@ -92,24 +94,28 @@ static struct client *client(int fd)
 	memset(&r, 0, sizeof(r));
 	r.host.page = &page;
 	r.host.page_fd = 0;
-	list_init(&r.clients.list);
+	r.host.like = &like_default;
+	r.host.shown_like = &like_shown_default;
+	list_init(&r.processes.list);
 	explain_init(&r.explain);
+	runs_init(&r.runs);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi, rused_port_opened);
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
-	list_init(&r.ucma.woken);	/* without rdma_cm: ucma_init() is not called */
-	channels_init(&r.channels, &r.loop, &r.clients, &r.ucma);
+	list_init(&r.ucma.woken);	/* without rdma_cm: cmfiles_init() is not called */
+	channels_init(&r.channels, &r.loop, &r.processes, &r.ucma);
 	umad_make();
 	c->r = &r;
 	fabric_client_init(&c->fabric, &r.fabrics);
-	c->pid = 1;
-	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
+	c->p.fabric = &c->fabric;
+	c->p.pid = 1;
+	c->p.page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
-	list_init(&c->netlink);
-	list_add_tail(&c->node, &r.clients.list);
-	r.clients.count = 1;
+	nlsock_owner_init(&c->netlink, &c->p);
+	list_add_tail(&c->p.node, &r.processes.list);
+	r.processes.count = 1;
 	if (loop_add(&r.loop, &c->sock, fd, EPOLLIN))
 		abort();
 	return c;
@@ -140,7 +146,7 @@ static void drain(int fd)
 		n = IPC_MAX_FDS;
 		if (ipc_recv(fd, MSG_DONTWAIT, &h, body, &len, fds, &n))
 			return;
-		if (ipc_check(&h, len, true))
+		if (ipc_check(&h, len, n, true))
 			abort();
 		if (h.type == IPC_UMAD_OPEN && !h.error)
 			memcpy(&files[nfiles++ % ARRAY_SIZE(files)], body, sizeof(files[0]));
@@ -153,14 +159,14 @@ static void drain(int fd)
 static void put_queue(struct ipc_channel *ch, uint8_t options, const struct ipc_hdr *h,
 		      const uint8_t *body, size_t len)
 {
-	struct ipc_chan_item *item = &ch->queue[ch->head++ % CHAN_QUEUE];
+	struct shared_ring_end queue = ipc_channel_queue(ch);
 
-	item->hdr = *h;
-	memcpy(item->body, body, len);
-	item->len = (uint32_t)len;
+	queue.at = ch->queue.prod;
+	if (queue.at % 8 || !shared_ring_put(&queue, h, body, (uint32_t)len, NULL))
+		return;
 	if (options & OPT_WORDS && len >= 2 * sizeof(uint32_t)) {
-		memcpy(&item->len, body, sizeof(uint32_t));
-		memcpy(&ch->head, body + sizeof(uint32_t), sizeof(uint32_t));
+		memcpy(ch->data + ch->queue.cons % CHAN_QUEUE / 8 * 8, body, sizeof(uint32_t));
+		memcpy(&ch->queue.prod, body + sizeof(uint32_t), sizeof(uint32_t));
 	}
 }
 
@@ -179,7 +185,7 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 	ch->request.hdr = *h;
 	memcpy(ch->request.body, body, len);
 	ch->request.len = (uint32_t)len;
-	ch->state = CHAN_POSTED;
+	ch->state = CHAN_ASKED;
 	if (options & OPT_WORDS && len >= 2 * sizeof(uint32_t)) {
 		memcpy(&ch->request.len, body, sizeof(uint32_t));
 		memcpy(&ch->state, body + sizeof(uint32_t), sizeof(uint32_t));
@@ -213,7 +219,7 @@ static void take_channel(struct client *c)
 	/* rused has answered, as the state was another one before: check the answer. */
 	if (ch->state == CHAN_ANSWERED && before != CHAN_ANSWERED) {
 		if (ch->answer.len > CHAN_BODY ||
-		    ipc_check(&ch->answer.hdr, ch->answer.len, true))
+		    ipc_check(&ch->answer.hdr, ch->answer.len, 0, true))
 			abort();
 		ch->state = CHAN_FREE;
 	}
@@ -271,7 +277,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int sv[2];
 	size_t n;
 
-	log_set_level(LOG_LVL_ERR);
+	setenv("RUSE_LOG", "err", 1);
+	log_init("rused", STDERR_FILENO);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		abort();
 	c = client(sv[0]);
@@ -301,6 +308,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	umad_unmake();
 	clients_reap(&r.loop);
 	explain_fini(&r.explain);
+	runs_fini(&r.runs);
+	blame_fini(&r.blame);
 	loop_fini(&r.loop);
 	close(sv[1]);
 	return 0;

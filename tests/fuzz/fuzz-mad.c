@@ -12,7 +12,7 @@
 #define STEP_HDR 4	/* bytes: action; agent, QP; flags; time */
 #define STEP_LEN (STEP_HDR + 64)
 
-static struct mad_host host;
+static struct mad_ports host;
 static struct mad_port port;
 static struct mad_agent *agents[6];
 static uint32_t open_sends;
@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	open_sends = 0;
 	verdict = 0;
-	mad_host_init(&host);
+	mad_ports_init(&host);
 	port = (struct mad_port){ .ops = &ops, .qps = 3, .lmc = 1, .num = 1 };
 	mad_port_init(&port, &host);
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
@@ -141,6 +141,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mad_port_fini(&port, now);
 	REQUIRE(open_sends == 0);
 	REQUIRE(mad_wake(&host) == NS_NEVER);
-	mad_host_fini(&host);
+	mad_ports_fini(&host);
 	return 0;
 }

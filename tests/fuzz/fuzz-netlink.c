@@ -60,7 +60,10 @@ static int rename_dev(void *arg, int dev, const char *name)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct host_page page;
-	struct nldev_host h = { .page = &page };
+	static const struct like_shown shown = {
+		.dir[LIKE_HW_COUNTERS] = { .n = 1, .name = { "sent_pkts" } },
+	};
+	struct nldev_ctx h = { .page = &page, .shown = &shown };
 	int i;
 
 	if (!size)
@@ -76,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memset(d->name, 'r', data[0] & 4 ? sizeof(d->name) - 1 : 3);
 		strcpy(d->ndev, "eth0");
 		d->ifindex = data[0] & 8 ? 0 : 2;
-		h.counter[i][0] = data[0];
+		h.stat[i][0] = data[0];
 	}
 	for (i = 0; i < NRES; i++) {
 		memset(&res[i], data[0] & 64 ? 0xff : i, sizeof(res[i]));

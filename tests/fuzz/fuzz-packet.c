@@ -58,7 +58,6 @@ static void fuzz_packet(const uint8_t *data, size_t size)
 static void fuzz_seg(const uint8_t *data, size_t size)
 {
 	uint8_t raw[sizeof(struct seg)] = { 0 }, out[PACKET_MAX];
-	char line[SEG_PRINT_MAX];
 	struct seg seg;
 	int n;
 
@@ -67,8 +66,6 @@ static void fuzz_seg(const uint8_t *data, size_t size)
 	seg.iov = NULL;
 	seg.niov = 0;
 	seg.pull = NULL;
-	n = seg_print(&seg, line, sizeof(line));
-	REQUIRE(n > 0 && strlen(line) == (size_t)n);
 	for (uint32_t i = 0; i < 2; i++) {
 		n = packet_build(&seg, i, out, sizeof(out), NULL);
 		REQUIRE(n < 0 || (n >= BTH_LEN && n <= PACKET_HDR_MAX));

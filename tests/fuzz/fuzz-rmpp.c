@@ -20,7 +20,7 @@ struct end {
 	uint32_t head, tail;
 };
 
-static struct mad_host host;
+static struct mad_ports host;
 static struct end ends[2];
 static ns_t now;
 
@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 
 	now = 0;
-	mad_host_init(&host);
+	mad_ports_init(&host);
 	for (struct end *e = ends; e < ends + 2; e++) {
 		memset(e, 0, sizeof(*e));
 		e->port = (struct mad_port){ .ops = &ops, .ctx = e, .qps = 2 };
@@ -158,6 +158,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(e->open_sends == 0);
 	}
 	REQUIRE(mad_wake(&host) == NS_NEVER);
-	mad_host_fini(&host);
+	mad_ports_fini(&host);
 	return 0;
 }

@@ -102,7 +102,7 @@ static void setup(void)
 	host->port[0] = (struct fabric_port){ .host = host, .num = 1 };
 	fabrics.port[0] = &host->port[0];
 	cm = (struct fabric_cm){ .fs = &fabrics, .host = host };
-	mad_host_init(&gsi.mad);
+	mad_ports_init(&gsi.mad);
 	gsi.page = &page;
 	gsi.loop = &loop;
 	*g = (struct gsi_port){ .gsi = &gsi, .in_use = true };
@@ -140,7 +140,7 @@ static void teardown(void)
 	fabrics_sa_port_gone(&fabrics, 0);
 	REQUIRE(list_empty(&fabrics.groups));
 	mad_port_fini(&gsi.port[0].port, loop.now);
-	mad_host_fini(&gsi.mad);
+	mad_ports_fini(&gsi.mad);
 	REQUIRE(timer_next(&loop.timers) == NS_NEVER);
 	timer_heap_fini(&loop.timers);
 	free(host);

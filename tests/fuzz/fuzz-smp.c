@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fabric/fabric.h"
+#include "wire/testing_smp.h"
 #include "fuzz.h"
 
 #define HOSTS 3
@@ -51,9 +52,9 @@ static void send_mad(struct fabric *f, const uint8_t *d, ns_t now)
 	uint8_t mad[MAD_LEN];
 	uint8_t cls = d[1] & 1 ? MAD_CLASS_PERF : d[1] & 2 ? MAD_CLASS_SUBN_DR : MAD_CLASS_SUBN_LID;
 
-	smp_init(mad, d[1] & 4 ? d[2] : cls, d[5], d[6], get_be32(d + 7), d[2]);
+	ib_smp_init(mad, d[1] & 4 ? d[2] : cls, d[5], d[6], get_be32(d + 7), d[2]);
 	if (d[1] & 2)
-		smp_set_path(mad, d + 32, 15);
+		t_smp_path(mad, d + 32, 15);
 	mad[SMP_O_HOP_COUNT] = d[11];
 	mad[SMP_O_HOP_POINTER] = d[12];
 	mad[MAD_O_STATUS] = d[13];

@@ -12,6 +12,7 @@
  *   64     the payload is also the option value of SET_OPTION
  *   128    at last the program closes its file and opens a new one
  */
+#include "cmshare/ucma_response.h"
 #include "fuzz.h"
 #include "world.h"
 
@@ -34,7 +35,7 @@ static void command(struct client *c, struct client *other, uint8_t what, uint8_
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = 400 };
 	uint8_t *buf = malloc(sizeof(hdr) + len);	/* exact length: a sanitizer sees reads beyond it */
 	struct ucma_cmd w = { .buf = buf, .len = sizeof(hdr) + len, .from = other->f };
-	struct ucma_need need;
+	size_t room;
 
 	if (!buf)
 		abort();
@@ -46,13 +47,13 @@ static void command(struct client *c, struct client *other, uint8_t what, uint8_
 		w.opt = payload;
 		w.opt_len = len;
 	}
-	ucma_peek(buf, w.len, &need);
+	cmshare_response(buf, w.len, &room);
 	(void)ucma_write(c->f, &w, &c->reply);
 	c->readable -= c->reply.drained;
 	other->readable -= c->reply.from_drained;
-	if (c->readable != ucma_file_events(c->f) || other->readable != ucma_file_events(other->f))
+	if (c->readable != c->f->nevents || other->readable != other->f->nevents)
 		abort();
-	if (c->reply.len > need.response_len)
+	if (c->reply.len > room)
 		abort();
 	free(buf);
 }

@@ -89,7 +89,7 @@ static void fuzz_cq_armed(struct cq *cq)
 
 static void fuzz_open(void)
 {
-	static const struct uverbs_host host = {
+	static const struct uverbs_ops host = {
 		.fd_install = fuzz_fd_install, .fd_uninstall = fuzz_fd_uninstall,
 		.fd_lookup = fuzz_fd_lookup, .doorbell = fuzz_doorbell,
 		.qp_ending = fuzz_qp_ending, .qp_modified = fuzz_qp_modified,
@@ -113,7 +113,7 @@ static void fuzz_open(void)
 		abort();
 }
 
-/* Aborts if a ring is left; rdev_fini() in test_dev_destroy() checks the objects. */
+/* Aborts if a ring is left; test_dev_destroy() checks the objects. */
 static void fuzz_close(void)
 {
 	uverbs_close(file);

@@ -159,6 +159,43 @@ static void rejected_ece(void)
 	event(RDMA_CM_EVENT_REJECTED);
 }
 
+/* The server ends after it has read the request. */
+static void server_ended(void)
+{
+	int ready[2];
+	char c = 0;
+
+	if (pipe(ready))
+		die("pipe");
+	if (!fork()) {
+		channel = rdma_create_event_channel();
+		listen_at(RDMA_PS_TCP, "0.0.0.0", PORT);
+		if (write(ready[1], &c, 1) != 1)
+			_exit(1);
+		event(RDMA_CM_EVENT_CONNECT_REQUEST);
+		_exit(0);
+	}
+	if (read(ready[0], &c, 1) != 1)
+		die("the server");
+	connect_to(RDMA_PS_TCP, PORT);
+	event(RDMA_CM_EVENT_REJECTED);
+}
+
+/* The client ends its id instead of establishing the connection that the server has accepted. */
+static void client_ended(void)
+{
+	struct rdma_conn_param p = { .qp_num = 0x124 };
+	struct rdma_cm_id *client;
+
+	listen_at(RDMA_PS_TCP, "0.0.0.0", PORT);
+	client = connect_to(RDMA_PS_TCP, PORT);
+	if (rdma_accept(event(RDMA_CM_EVENT_CONNECT_REQUEST), &p))
+		die("rdma_accept");
+	event(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	rdma_destroy_id(client);
+	event(RDMA_CM_EVENT_REJECTED);
+}
+
 static void no_route(void)
 {
 	call("rdma_resolve_addr",
@@ -327,6 +364,8 @@ static const struct mistake {
 	{ "ud-no-listener", ud_no_listener },
 	{ "rejected", rejected },
 	{ "rejected-ece", rejected_ece },
+	{ "server-ended", server_ended },
+	{ "client-ended", client_ended },
 	{ "no-route", no_route },
 	{ "no-neighbour", no_neighbour },
 	{ "route-no-device", route_no_device },

@@ -121,7 +121,7 @@ def compare(name, want, out, err, failures):
     for f in failures:
         if not re.search(text, f["text"]):
             bad.append(f"{name}: {f['name']} says: {f['text']}")
-        if f"ruse: {f['id']}: {f['call']}: {f['text']}" not in err:
+        if f": {f['id']}: {f['call']}: {f['text']}; `ruse explain" not in err:
             bad.append(f"{name}: stderr lacks {f['id']}: {err}")
         if line.startswith("call") and [f.get("call"), str(f.get("errno"))] != line.split()[1:]:
             bad.append(f"{name}: the call is {f.get('call')}, errno {f.get('errno')}")

@@ -2,14 +2,19 @@
 /*
  * Commands of verbs that fail, one after the other in one process. Prints a line "NAME ERRNO" for each; commands.py
  * compares them, and what `ruse explain` says. With an argument, RTR of a QP to another host, which fails because UDP
- * port 4791 is taken (port), there is no route (route), or the path MTU is too large (mtu).
+ * port 4791 is taken (port), there is no route (route), or the path MTU is too large (mtu), or to a process that is
+ * stopped (stopped); or commands that fail when the memory of queues is used up (full).
  */
 #include <arpa/inet.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "commands.h"
 
 struct ibv_context *ctx, *other_ctx;
@@ -129,6 +134,39 @@ static int connect_to(const char *address, enum ibv_mtu mtu)
 	return err;
 }
 
+/* RTR of a QP to one of a process that is stopped. */
+static int connect_to_stopped(void)
+{
+	struct ibv_qp_attr a;
+	struct ibv_qp *qp;
+	int end[2], mask, err;
+	uint32_t qpn = 0;
+	pid_t pid;
+
+	must(pipe(end) ? NULL : end, "pipe");
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		open_all();
+		qpn = new_qp(IBV_QPT_RC, cq)->qp_num;
+		must(write(end[1], &qpn, sizeof(qpn)) == sizeof(qpn) ? end : NULL, "write");
+		raise(SIGSTOP);
+		_exit(1);
+	}
+	close(end[1]);
+	must(read(end[0], &qpn, sizeof(qpn)) == sizeof(qpn) ? end : NULL, "the QP of the child");
+	waitpid(pid, NULL, WUNTRACED);
+	open_all();
+	qp = new_qp(IBV_QPT_RC, cq);
+	move_to(qp, IBV_QPS_INIT);
+	mask = attr_for(qp, IBV_QPS_RTR, &a);
+	a.dest_qp_num = qpn;
+	err = ibv_modify_qp(qp, &a, mask);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return err;
+}
+
 /* Another program has UDP port 4791. */
 static void take_port(void)
 {
@@ -142,7 +180,15 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "port"))
 		take_port();
+	if (argc == 2 && !strcmp(argv[1], "stopped")) {
+		printf("%d\n", connect_to_stopped());
+		return 0;
+	}
 	open_all();
+	if (argc == 2 && !strcmp(argv[1], "full")) {
+		fill_all();
+		return 0;
+	}
 	if (argc == 2) {
 		printf("%d\n", connect_to(!strcmp(argv[1], "route") ? "203.0.113.7" : "198.51.100.9",
 					  !strcmp(argv[1], "mtu") ? IBV_MTU_4096 : IBV_MTU_1024));

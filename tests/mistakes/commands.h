@@ -35,6 +35,8 @@ struct ibv_qp *new_qp(enum ibv_qp_type type, struct ibv_cq *with);
 int attr_for(const struct ibv_qp *qp, enum ibv_qp_state state, struct ibv_qp_attr *a);
 /* Moves a new QP to this state; it is connected to itself. */
 void move_to(struct ibv_qp *qp, enum ibv_qp_state state);
+/* commands_full.c: creates queues until their memory is used up. */
+void fill_all(void);
 /* errno if obj is NULL. */
 int null_error(const void *obj);
 

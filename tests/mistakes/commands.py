@@ -29,10 +29,10 @@ def table():
                 if line.strip() and not line.startswith("#")]
 
 
-def run(ruse, *command):
+def run(ruse, *command, **environment):
     """(lines of stdout, stderr, failures)"""
     with tempfile.TemporaryDirectory() as rundir:
-        env = dict(os.environ, RUSE_DIR=rundir)
+        env = dict(os.environ, RUSE_DIR=rundir, **environment)
         p = subprocess.run([ruse, "run", "--explain", *command], env=env, text=True, timeout=TIMEOUT,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if p.returncode:
@@ -60,20 +60,25 @@ def compare(row, line, failure):
 def told(rows, err):
     """The differences between stderr and the rows."""
     want = {(call, reason) for _, call, _, reason, _ in rows}
-    got = re.findall(r"^ruse: (RX-[0-9a-f]+): (ibv_\w+): .*; `ruse explain \1` says more$", err, re.M)
+    got = re.findall(r"^ruse: pid \d+: (RX-[0-9a-f]+): (ibv_\w+): .*; `ruse explain \1` says more$", err, re.M)
+    if "libruse.so" in err:
+        yield "a stack has frames of ruse"
+    if not re.search(r"^\S*mistakes-commands\(", err, re.M):
+        yield "no stack has a frame of the program"
     if len(set(got)) != len(got):
         yield "stderr repeats itself"
     if len(got) != len(want):
         yield f"stderr has {len(got)} failures, not {len(want)}"
 
 
-# Arguments of the program: what its one command gives, RTR of a QP to another host.
+# Arguments of the program: what its one command gives, RTR of a QP to another host or a stopped process.
 WIRE = {
     "port": ("EADDRINUSE", "WIRE_PORT", r"UDP port 4791, by which 198\.51\.100\.9 would be reached, "
                                         r"cannot be used: Address already in use"),
     "route": ("ENETUNREACH", "WIRE_ROUTE", r"there is no way to 203\.0\.113\.7: Network is unreachable"),
     "mtu": ("EINVAL", "WIRE_MTU", r"path_mtu is 4096 bytes, and the interface of the device allows up to "
                                   r"1024"),
+    "stopped": ("ETIMEDOUT", "QP_PEER_SILENT", r"the process that has QP 0x[0-9a-f]+ lives, and has not answered for 3\.0 s"),
 }
 
 
@@ -88,6 +93,22 @@ def wire(program, ruse):
         if (lines != [str(getattr(errno, error))] or failure.get("name") != reason or
                 not re.fullmatch(text, failure["text"])):
             yield f"{name}: {lines} {failures}"
+
+
+# What fails when the queues of a process have the memory that they may have.
+FULL = {"qp": "ibv_create_qp", "cq": "ibv_create_cq", "resize": "ibv_resize_cq", "srq": "ibv_create_srq"}
+
+
+def full(program, ruse):
+    """The differences, as lines, with room for queues of 4 MiB."""
+    lines, _, failures = run(ruse, program, "full", RUSE_QUEUE_MEMORY="4M")
+    row = ["ENOMEM", "QUEUE_MEMORY",
+           r"a queue of \d+ bytes was to be created, and the queues of this process have \d+ of 4096 KiB"]
+    if len(lines) != len(FULL) or len(failures) != len(FULL):
+        yield f"full: {lines} {failures}"
+        return
+    for (name, call), line, failure in zip(FULL.items(), lines, failures):
+        yield from compare([name, call, *row], line, failure)
 
 
 def main():
@@ -106,6 +127,7 @@ def main():
     if err or failures:
         bad.append(f"ibv_devinfo -v works, but: {err}{failures}")
     bad += wire(program, ruse)
+    bad += full(program, ruse)
     print("\n".join(bad[:40]))
     print(f"{len(rows)} commands, {len(bad)} differences")
     return bool(bad)

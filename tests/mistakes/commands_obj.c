@@ -111,6 +111,21 @@ static int reg_read_only(void)
 	return err;
 }
 
+/* The file has one page, the region three. */
+static int reg_file_end(void)
+{
+	int fd = memfd_create("file", 0), err;
+	char *p;
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		return 0;
+	p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = reg(p, 3 * PAGE, IBV_ACCESS_LOCAL_WRITE);
+	munmap(p, 3 * PAGE);
+	close(fd);
+	return err;
+}
+
 static int reg_iova(void)
 {
 	return null_error(ibv_reg_mr_iova(pd, buf + 16, PAGE, 0x1000, 0));
@@ -219,6 +234,7 @@ const struct command object_commands[] = {
 	{ "reg-freed", reg_freed },
 	{ "reg-hole", reg_hole },
 	{ "reg-read-only", reg_read_only },
+	{ "reg-file-end", reg_file_end },
 	{ "reg-iova", reg_iova },
 	{ "mr-in-use", mr_in_use },
 	{ "mw-type", mw_type },

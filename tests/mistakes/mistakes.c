@@ -356,7 +356,7 @@ int main(int argc, char **argv)
 	e = (struct end){
 		.type = IBV_QPT_RC, .mr_access = ALL, .qp_access = REMOTE, .cqe = 128,
 		.psn = 100, .peer_psn = 100, .gid_index = -1, .max_rd = 1, .max_dest_rd = 1,
-		.rnr_retry = 2, .retry = 2, .timeout = 12, .upto = IBV_QPS_RTS, .qkey = 0x11,
+		.rnr_retry = 2, .retry = 2, .timeout = 15, .upto = IBV_QPS_RTS, .qkey = 0x11,
 		.recv_len = 4096,
 	};
 	if (m->setup)

@@ -71,10 +71,14 @@ def table(ruse):
                 want[(cmd,)].add(name)
                 if set(lower(rest)):
                     want.setdefault((cmd, name), set()).update(lower(rest))
+        m = re.search(r"^events  +(.*(?:\n   +.*)*)", text, re.M)
+        if m:
+            want[(cmd, "event")] = set(re.findall(r"[A-Z]+_[A-Z_]+", m.group(1)))
         # Lines as `actions  drop, corrupt, ...`, which go on with a deeper indent.
-        for title, typed in (("actions", ("add",)), ("which|clauses", ("add", "drop"))):
+        for title, typed in (("actions", ("add",)), ("which|clauses", ("add", "drop")),
+                             ("selectors", ("event", "GID_CHANGE"))):
             for m in re.finditer(rf"^(?:{title})  +(.*(?:\n   +.*)*)", text, re.M):
-                for item in re.split(r",\s+|\s+\|\s+", m.group(1)):
+                for item in re.split(r",\s+|\s+\|\s+|; for cm: ", m.group(1)):
                     words = list(lower(item.split()[0]))
                     want.setdefault((cmd, *typed), set()).update(words)
     return want
@@ -96,14 +100,14 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 def words_of(path):
     with open(path, encoding="utf-8") as f:
-        return set(re.findall(r"(?<![\w-])(?:--)?[a-z][a-z-]*", f.read()))
+        return set(re.findall(r"(?<![\w-])(?:--)?[a-z][a-z-]*|[A-Z]+_[A-Z_]+", f.read()))
 
 
 def zsh_options(cmd):
     """The long options in the branch of a command, if it calls _arguments. None: it does not."""
     with open(ZSH, encoding="utf-8") as f:
         m = re.search(rf"^\t\({cmd}\)\s+(_arguments .*?);;", f.read(), re.S | re.M)
-    return set(re.findall(r"--[a-z][a-z-]*(?=[\[}])", m[1])) if m else None
+    return set(re.findall(r"--[a-z][a-z-]*(?=[\[}]|=-\[)", m[1])) if m else None
 
 
 def main():
@@ -113,7 +117,7 @@ def main():
     for typed, words in sorted(want.items()):
         line = " ".join(["ruse", *typed])
         offered = bash(typed, "") | bash(typed, "-")
-        if typed == ("run",):
+        if typed in (("run",), ("shake",), ("doctor",)):
             offered = bash(typed, "-")     # without a dash it completes programs
         for word in sorted(words - offered):
             say(f"packaging/completion/ruse.bash: `{line}` does not offer {word}")

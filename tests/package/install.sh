@@ -15,7 +15,8 @@ die()
 }
 
 DESTDIR=$T/dest cmake --install "$build" >/dev/null || die "cmake --install failed"
-want="bin/ruse /libruse.so /rused bash-completion/completions/ruse zsh/site-functions/_ruse"
+want="bin/ruse /libruse.so /rused bash-completion/completions/ruse zsh/site-functions/_ruse
+	/ruse/python/pyproject.toml /ruse/python/pytest_ruse/__init__.py /ruse/python/pytest_ruse/keeper.py"
 ! command -v rst2man >/dev/null || want="$want man1/ruse.1 man1/ruse-fault.1 man7/ruse.7 man8/rused.8"
 for name in $want; do
 	find "$T/dest" -type f -path "*$name" | grep -q . || die "not installed: $name"
@@ -29,6 +30,13 @@ if page=$(find "$T/dest" -name ruse.1) && [ -n "$page" ]; then
 	grep -q "ruse $version" "$page" || die "ruse.1 has no version $version"
 fi
 RUSE_DIR=$T/run "$ruse" run printenv LD_PRELOAD | grep -qF "$T/dest" || die "ruse run does not find libruse.so"
+
+# Python writes a directory beside the plugin's modules.
+python=$(find "$T/dest" -type d -path '*/ruse/python')
+if command -v python3 >/dev/null; then
+	python3 -m compileall -q "$python"
+	find "$python" -name __pycache__ | grep -q . || die "Python has written no directory: the test shows nothing"
+fi
 
 # A file of another package must remain.
 touch "${ruse%/*}/another"

@@ -39,7 +39,7 @@ def same(what, table, other):
 def table(path):
     """{"-w --write ARG"} of the getopt_long() of a source file"""
     text = read(path)
-    rows = re.findall(r'\{ "([a-z-]+)", (no|required)_argument, NULL, (?:\'(.)\'|\w+) \}', text)
+    rows = re.findall(r'\{ "([a-z-]+)", (no|required|optional)_argument, NULL, (?:\'(.)\'|\w+) \}', text)
     shorts = re.search(r'getopt_long\(argc, argv, "\+?([^"]*)"', text)[1]
     if not rows:
         sys.exit(f"options: no table in {path}")
@@ -50,14 +50,17 @@ def table(path):
             sys.exit(f"options: {path}: -{letter} and --{name} differ")
         options.add(("-" + letter + " " if taken else "") + "--" + name +
                     (" ARG" if needs == "required" else ""))
+        # Such an option is listed twice, without and with an argument.
+        if needs == "optional":
+            options.add(f"--{name}=ARG")
     return options
 
 
 def listed(text, indent):
     """The same of the lines of a help or of a section of a manual page."""
     found = set()
-    for m in re.finditer(rf"^{indent}(?:-(\w), )?(--[a-z-]+)( [A-Z][A-Za-z]*| udp)?(?=  | *$|\n)", text, re.M):
-        found.add((f"-{m[1]} " if m[1] else "") + m[2] + (" ARG" if m[3] else ""))
+    for m in re.finditer(rf"^{indent}(?:-(\w), )?(--[a-z-]+)( [A-Z][A-Za-z]*| udp|=[A-Z]+)?(?=  | *$|\n)", text, re.M):
+        found.add((f"-{m[1]} " if m[1] else "") + m[2] + (f"{m[3][0]}ARG" if m[3] else ""))
     return found
 
 
@@ -111,14 +114,14 @@ def heads(text):
 
 def fault(build):
     text, page = program_help(build, "ruse", "fault"), read("doc/man/ruse-fault.1.rst")
-    commands = words("src/daemon/faults.c", "rows") | {"run"}
+    commands = words("src/daemon/faults/faults.c", "fault_cmds") | {"run", "calls"}
     same("src/cli/fault.c, words[]", commands, array("src/cli/fault.c", "words"))
     same("ruse fault --help", commands, heads(text))
     lines = [re.findall(r"\*\*([^*]+)\*\*", line) for line in section(page, "SYNOPSIS", "=").splitlines() if line]
     same("ruse-fault(1), SYNOPSIS", commands, {w for line in lines for w in
                                                (line[0].split()[-1], *line[1:])} - {"all", "--json"})
-    for what, where, known in (("actions", "ACTIONS", words("src/daemon/fault_parse.c", "actions") - HIDDEN),
-                               ("clauses", "CLAUSES", words("src/daemon/fault_parse.c", "clauses"))):
+    for what, where, known in (("actions", "ACTIONS", words("src/daemon/faults/fault_parse.c", "actions") - HIDDEN),
+                               ("clauses", "CLAUSES", words("src/daemon/faults/fault_parse.c", "clauses"))):
         # The page has jitter with the action delay.
         same(f"ruse-fault(1), {where}", known - {"jitter"},
              set(re.findall(r"^\*\*([a-z][a-z-]*)[^*]*\*\*$", section(page, where, "="), re.M)))
@@ -128,7 +131,7 @@ def fault(build):
 
 def fabric(build):
     text, page = program_help(build, "ruse", "fabric"), section(read("doc/man/ruse.1.rst"), "fabric", "-")
-    commands, kinds = words("src/fabrics/fabrics.c", "rows"), set(re.findall(
+    commands, kinds = words("src/fabrics/fabrics.c", "fabric_cmds") | {"draw"}, set(re.findall(
         r'\{ "(--[a-z-]+)", fabric_make', read("src/fabrics/topo.c")))
     same("src/cli/fabric.c, names[]", commands, array("src/cli/fabric.c", "names"))
     same("ruse fabric --help", commands, heads(text))
@@ -151,8 +154,8 @@ def main():
     fabric(build)
     for name in "fault", "fabric":
         json |= {f"ruse {name} {m}" for m in re.findall(r"^  (\w+) \[--json", program_help(build, "ruse", name), re.M)}
-    # An option or argument of explain changes what it prints.
-    json |= {"ruse explain --stuck", "ruse explain RX-nnn"}
+    # An option or argument of explain, and an argument of doctor, changes what it prints; that of run names a file.
+    json |= {"ruse explain --stuck", "ruse explain RX-nnn", "ruse run --summary=FILE", "ruse doctor PROGRAM"}
     same("doc/json.md", json, set(re.findall(r"^## (ruse .*)", read("doc/json.md"), re.M)))
     rused = {re.sub(r" ARG$", "", o) for o in table("src/daemon/main.c")}
     same("rused --help", rused, set(re.findall(r"--[a-z]+", program_help(build, "rused"))))

@@ -49,6 +49,9 @@ static int net_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_
 		s->attrs[n] = hdr.attr;
 	s->sent++;
 	memcpy(s->last[!m.to], mad, CM_MAD_LEN);
+	if (h->no_answer && (hdr.attr == CM_ATTR_REQ || hdr.attr == CM_ATTR_REP ||
+			     hdr.attr == CM_ATTR_DREQ || hdr.attr == CM_ATTR_SIDR_REQ))
+		return CM_NO_ANSWER;
 	if (s->drop & bit)
 		return 0;
 	memcpy(m.mad, mad, CM_MAD_LEN);
@@ -207,7 +210,7 @@ void net_stop(struct cm_sim *s)
 	}
 	net_run(s, s->now + 1000 * NS_S);
 	for (i = 0; i < 2; i++) {
-		assert_int_equal(cm_count(s->host[i].cm), 0);
+		assert_int_equal(s->host[i].cm->count, 0);
 		assert_true(cm_next(s->host[i].cm) == NS_NEVER);
 		cm_free(s->host[i].cm);
 	}

@@ -7,7 +7,7 @@
 #define RUSE_TESTS_PROTO_CM_SIM_H
 
 #include "base/testing.h"
-#include "cm/cm.h"
+#include "cm/cm_internal.h"
 
 #define SIM_WIRE 256
 #define SIM_LOG 64
@@ -29,6 +29,7 @@ struct net_host {
 	uint32_t qpn;			/* the peer's QP number in the last REQ, REP or SIDR_REP */
 	uint8_t data[256];		/* private data of the last event */
 	bool send_fails;
+	bool no_answer;			/* messages that await an answer get none, and it is told (CM_NO_ANSWER) */
 };
 
 struct cm_sim {

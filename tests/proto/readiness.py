@@ -1,6 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A model of the readiness byte of src/ipc/inbox.c: all interleavings of rused and several readers.
+"""Models of two wake-up protocols: all interleavings.
+
+The bell of src/shared/bell.h: a sleeper and several wakers. One step per access to shared memory. A
+store that no barrier follows may reach the others after later loads of the same side. The fault:
+
+- a lost wake-up: all wakers have finished, the sleeper sleeps, there is something to do, and no
+  wake-up is on its way.
+
+The readiness byte of src/ipc/inbox.c: rused and several readers.
 
 One step per access to shared memory or to the socket. rused may withdraw a message that it has just
 added. A reader may be killed, and may give up its wait for rused to finish. The faults:
@@ -12,13 +20,106 @@ added. A reader may be killed, and may give up its wait for rused to finish. The
 - a false poll(): the only reader, which is patient, has returned to the program, there is no
   message, and the socket has a byte. A program that reads after poll() would block.
 
-Each step of the protocol is then left out in turn, and a step is added that removes a byte which
-looks like a surplus one: the search must find a fault in each of these variants.
+Each step of a protocol is then left out in turn, and for the byte a step is added that removes one
+which looks like a surplus one: the search must find a fault in each of these variants.
 """
 import sys
 from typing import NamedTuple
 
 MESSAGES = 3
+
+# The bell without a step.
+BELL_VARIANTS = {
+    "look again": "the sleeper does not look again after bell_want()",
+    "want first": "the sleeper looks, and then calls bell_want()",
+    "post first": "a waker calls bell_take(), and then adds something to do",
+    "sleeper's barrier": "bell_want() has no barrier",
+    "waker's barrier": "a waker has no barrier before bell_take()",
+    "hush last": "the sleeper calls bell_hush() between bell_want() and its look",
+}
+
+
+class Bell(NamedTuple):
+    posted: int         # things to do
+    want: bool
+    rings: int          # wake-ups on their way; an eventfd merges them
+    sleeper: str        # its next step
+    taken: int          # what it has done of `posted`
+    late: bool          # its store of want has not reached the others
+    wakers: tuple       # of (next step, posts left, posts that have not reached the others)
+
+
+def bell_sleeper(s, without):
+    def to(step, **changes):
+        return s._replace(sleeper=step, **changes)
+
+    first = "look" if without == "want first" else "want"
+    if s.late:                  # the store arrives at any time
+        yield s._replace(late=False, want=True)
+    if s.sleeper == "work":     # awake: does what there is to do, then means to sleep
+        yield to("work", taken=s.posted) if s.taken != s.posted else to(first)
+    elif s.sleeper == "want":
+        after = "sleep" if without in ("want first", "look again") else "look"
+        if without == "hush last":
+            yield to("hush first")
+        elif without == "sleeper's barrier":
+            yield to(after, late=True)
+        else:
+            yield to(after, want=True)
+    elif s.sleeper == "look":
+        after = "want" if without == "want first" else "sleep"
+        yield to("hush") if s.taken != s.posted else to(after)
+    elif s.sleeper == "hush first":     # the variant "hush last"
+        yield to("look", want=False)
+    elif s.sleeper == "sleep" and s.rings:
+        yield to("hush", rings=0)
+    elif s.sleeper == "hush":
+        yield to("work", want=False, late=False)
+
+
+def bell_waker(s, i, without):
+    step, left, late = s.wakers[i]
+
+    def to(step, left=left, late=late, **changes):
+        return s._replace(wakers=s.wakers[:i] + ((step, left, late),) + s.wakers[i + 1:], **changes)
+
+    first, then = ("take", "post") if without == "post first" else ("post", "take")
+    if late:
+        yield to(step, late=0, posted=s.posted + late)
+    if step == "idle" and left:
+        yield to(first, left=left - 1)
+    elif step == "post":
+        after = "idle" if first == "take" else then
+        if without == "waker's barrier":
+            yield to(after, late=late + 1)
+        else:
+            yield to(after, posted=s.posted + 1)
+    elif step == "take":        # a load, then an exchange
+        yield to("xchg" if s.want else ("post" if first == "take" else "idle"))
+    elif step == "xchg":
+        after = "post" if first == "take" else "idle"
+        # An exchange is a full barrier: stores before it have arrived.
+        yield to("ring", want=False, late=0, posted=s.posted + late) if s.want else to(after)
+    elif step == "ring":
+        yield to("post" if first == "take" else "idle", rings=s.rings + 1)
+
+
+def bell_search(wakers, without=None):
+    """The number of states, and a fault or None."""
+    first = Bell(0, False, 0, "work", 0, False, (("idle", 2, 0),) * wakers)
+    seen, todo = {first}, [first]
+    while todo:
+        s = todo.pop()
+        after = list(bell_sleeper(s, without))
+        for i in range(wakers):
+            after += bell_waker(s, i, without)
+        if not after and s.taken != s.posted:
+            return len(seen), "lost wake-up"
+        new = set(after) - seen
+        seen |= new
+        todo += new
+    return len(seen), None
+
 
 # Variants: the protocol without a step.
 VARIANTS = {
@@ -149,6 +250,14 @@ def search(readers, without=None, patient=False):
 
 def main():
     bad = 0
+    for wakers in (1, 2, 3):
+        states, found = bell_search(wakers)
+        print(f"bell, {wakers} wakers: {states} states, {found or 'no fault'}")
+        bad += bool(found)
+    for without, text in BELL_VARIANTS.items():
+        found = [bell_search(wakers, without)[1] for wakers in (1, 2)]
+        print(f"{text}: {', '.join(sorted(set(found) - {None})) or 'NO FAULT FOUND'}")
+        bad += not any(found)
     cases = ((1, True), (1, False), (2, False))
     for readers, patient in cases:
         states, found = search(readers, None, patient)

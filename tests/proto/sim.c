@@ -182,7 +182,7 @@ void sim_connect(struct sim *s, const struct sim_cfg *cfg)
 	struct ib_uverbs_wc wc;
 
 	/* cmocka installs its own signal handlers before each test; restore the handler of umem. */
-	umem_test_handler();
+	test_fault_handler();
 	sim_link_drop(s);
 	s->cfg = *cfg;
 	s->now = 0;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include "sim.h"
+#include "sim_print.h"
 
 static void pkt_free(struct sim *s, struct sim_pkt *p)
 {
@@ -86,7 +87,7 @@ static int sim_send(struct link *l, const struct seg *seg)
 	if (s->trace) {
 		char line[160];
 
-		seg_print(seg, line, sizeof(line));
+		sim_print(seg, line, sizeof(line));
 		print_message("%8lld %u -> %d %s%s\n", (long long)s->now, n, to, line,
 			      lost ? " LOST" : "");
 	}

@@ -91,7 +91,6 @@ static struct host *host_of(const uint8_t gid[16])
 			h->dev.hi_tid = 2;
 			h->dev.ack_delay = 15;
 			h->peer = &hosts[!i];
-			h->listener = cm_create_id(h->cm, &h->dev, handler, NULL);
 		}
 		if (!memcmp(h->gid, gid, 16))
 			return h;
@@ -316,9 +315,13 @@ static void listen_for(struct host *h, const struct mad *m, uint32_t left)
 		if (get_be16(m[i].data + 16) == CM_ATTR_REJ &&
 		    cm_get(m[i].data, CM_REJ_REMOTE_COMM_ID) == id)
 			return;
-	cm_listen(h->listener,
-		  cm_get(m->data, attr == CM_ATTR_REQ ? CM_REQ_SERVICE_ID : CM_SIDR_REQ_SERVICEID),
-		  ~0ull);
+	if (!h->listener)
+		assert_int_equal(cm_insert_listen(h->cm, &h->dev, handler, NULL,
+						  cm_get(m->data, attr == CM_ATTR_REQ ?
+								  CM_REQ_SERVICE_ID :
+								  CM_SIDR_REQ_SERVICEID),
+						  &h->listener),
+				 0);
 }
 
 /* True if the peer sent the same DREQ or DREP before it received this one (they cross). */
@@ -382,7 +385,8 @@ static void replay(uint32_t count)
 	for (i = 0; i < 2 && hosts[i].cm; i++) {
 		for (k = 0; k < hosts[i].n; k++)
 			cm_destroy_id(hosts[i].ids[k].id, now);
-		cm_destroy_id(hosts[i].listener, now);
+		if (hosts[i].listener)
+			cm_destroy_id(hosts[i].listener, now);
 		cm_free(hosts[i].cm);
 	}
 }

@@ -74,8 +74,9 @@ static void begin(cm_handler handler)
 
 static void listen_on(struct net_host *h)
 {
-	h->listener = cm_create_id(h->cm, &h->dev, s.handler, NULL);
-	assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(h->cm, &h->dev, s.handler, NULL, SIM_SERVICE,
+					  &h->listener),
+			 0);
 }
 
 /* Connects A to B and asserts that both ids are ESTABLISHED. */
@@ -127,7 +128,7 @@ static void test_no_listener(void **state)
 	assert_int_equal(a->reason, IB_CM_REJ_INVALID_SERVICE_ID);
 	assert_int_equal(cm_get(s.last[SIM_B], CM_REJ_LOCAL_COMM_ID), 0);
 	assert_int_equal(cm_get(s.last[SIM_B], CM_REJ_MESSAGE_REJECTED), CM_MSG_RESPONSE_REQ);
-	assert_int_equal(cm_count(b->cm), 0);
+	assert_int_equal(b->cm->count, 0);
 	/* The id can be used again. */
 	listen_on(b);
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
@@ -403,12 +404,12 @@ static void test_no_memory(void **state)
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(b->count[IB_CM_REQ_RECEIVED], 1);
 	assert_int_equal(net_sent(&s, CM_ATTR_REJ), 0);
-	assert_int_equal(cm_count(b->cm), 1);
+	assert_int_equal(b->cm->count, 1);
 	net_run(&s, s.now + 100 * NS_S);
 	assert_int_equal(b->count[IB_CM_REQ_RECEIVED], 3);
 	assert_int_equal(net_sent(&s, CM_ATTR_REQ), 3);
 	assert_int_equal(a->reason, IB_CM_REJ_CONSUMER_DEFINED);
-	assert_int_equal(cm_count(b->cm), 1);
+	assert_int_equal(b->cm->count, 1);
 	net_stop(&s);
 }
 
@@ -493,6 +494,53 @@ static void test_send_fails(void **state)
 	net_stop(&s);
 }
 
+/* If it is known that no answer will come, the CM does not repeat the message. */
+static void test_no_answer(void **state)
+{
+	begin(accept_all);
+	listen_on(b);
+	a->no_answer = true;
+	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
+	assert_int_equal(a->count[IB_CM_REQ_ERROR], 0);
+	assert_true(cm_next(a->cm) <= s.now);
+	net_run(&s, s.now);
+	assert_int_equal(a->count[IB_CM_REQ_ERROR], 1);
+	assert_int_equal(net_sent(&s, CM_ATTR_REQ), 1);
+	assert_int_equal(a->id->state, IB_CM_IDLE);
+	cm_destroy_id(a->id, s.now);
+	a->id = NULL;
+	/* A REQ that was lost, and whose repetition is known to be. */
+	a->no_answer = false;
+	s.drop = 1 << 1;
+	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
+	a->no_answer = true;
+	net_run(&s, s.now + 200 * NS_S);
+	assert_int_equal(a->count[IB_CM_REQ_ERROR], 2);
+	assert_int_equal(net_sent(&s, CM_ATTR_REQ), 3);
+	net_stop(&s);
+}
+
+/* The answer of cm_mad_refuse() is that of a CM; cm_mad_id() and cm_mad_service() find the id. */
+static void test_refuse(void **state)
+{
+	uint8_t answer[CM_MAD_LEN];
+
+	begin(accept_all);
+	s.drop = ~0ull;
+	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
+	assert_ptr_equal(cm_mad_id(a->cm, s.last[SIM_A], true), a->id);
+	assert_null(cm_mad_id(a->cm, s.last[SIM_A], false));
+	assert_int_equal(cm_mad_service(s.last[SIM_A], NULL), SIM_SERVICE);
+	cm_mad_refuse(s.last[SIM_A], IB_CM_REJ_NO_RESOURCES, answer);
+	assert_ptr_equal(cm_mad_id(a->cm, answer, false), a->id);
+	assert_int_equal(cm_mad_service(answer, a->id), SIM_SERVICE);
+	net_inject(&s, SIM_A, answer);
+	assert_int_equal(a->count[IB_CM_REJ_RECEIVED], 1);
+	assert_int_equal(a->reason, IB_CM_REJ_NO_RESOURCES);
+	assert_int_equal(a->id->state, IB_CM_IDLE);
+	net_stop(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +552,7 @@ int main(void)
 		   cmocka_unit_test(test_again),
 		cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_comm_est),
 		cmocka_unit_test(test_device_goes),  cmocka_unit_test(test_send_fails),
+		cmocka_unit_test(test_no_answer),    cmocka_unit_test(test_refuse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

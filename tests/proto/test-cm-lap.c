@@ -4,6 +4,7 @@
  * and a disconnect before the APR. RoCE has no alternate paths: a LAP is refused there.
  */
 #include <errno.h>
+#include "cm_lap.h"
 #include "cm_sim.h"
 #include "core/event.h"
 #include "core/qp_attr.h"
@@ -20,9 +21,9 @@ static void answer_lap(struct cm_id *id, ns_t now)
 		assert_int_equal(cm_send_mra(id, 10, pattern, 10, now), 0);
 	if (hold)
 		return;
-	assert_int_equal(cm_send_apr(id, answer, pattern, 73, pattern, 148, now), -EINVAL);
-	assert_int_equal(cm_send_apr(id, answer, pattern, 72, pattern, 149, now), -EINVAL);
-	assert_int_equal(cm_send_apr(id, answer, pattern, 72, pattern, 148, now), 0);
+	assert_int_equal(lap_send_apr(id, answer, pattern, 73, pattern, 148, now), -EINVAL);
+	assert_int_equal(lap_send_apr(id, answer, pattern, 72, pattern, 149, now), -EINVAL);
+	assert_int_equal(lap_send_apr(id, answer, pattern, 72, pattern, 148, now), 0);
 }
 
 static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
@@ -61,8 +62,9 @@ static void establish(bool roce)
 	answer = IB_CM_APR_SUCCESS;
 	for (i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (uint8_t)(i + 1);
-	b->listener = cm_create_id(b->cm, &b->dev, handler, NULL);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, handler, NULL, SIM_SERVICE,
+					  &b->listener),
+			 0);
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(a->id->state, IB_CM_ESTABLISHED);
@@ -77,7 +79,7 @@ static int load(uint8_t len)
 
 	net_path(&s, SIM_A, &alt);
 	alt.sl = 5;
-	return cm_send_lap(a->id, &alt, pattern, len, s.now);
+	return lap_send(a->id, &alt, pattern, len, s.now);
 }
 /* Each LAP ends with exactly one event, whichever MADs are lost, duplicated or delayed. */
 

@@ -32,44 +32,33 @@ static struct cm_id *make(struct net_host *h, cm_handler handler, void *ctx)
 	return id;
 }
 
-static void test_masks(void **state)
+/* Each REQ finds the listener of its service ID, with that listener's context. */
+static void test_services(void **state)
 {
-	struct cm_id *one, *many, *more;
+	static const uint64_t service[] = { 0x1234, 0x1235, 0x2234, 0x1234ull << 32 };
+	struct cm_id *id[ARRAY_SIZE(service)];
+	size_t i;
 
 	net_start(&s, quiet);
-	one = make(b, quiet, NULL);
-	many = make(b, quiet, NULL);
-	more = make(b, quiet, NULL);
-	assert_int_equal(cm_listen(one, 0x1234, ~0ull), 0);
-	assert_int_equal(cm_listen(one, 0x1235, ~0ull), -EINVAL);
-	assert_int_equal(cm_listen(many, 0x1234, ~0ull), -EBUSY);
-	assert_int_equal(cm_listen(many, 0x1200, ~0xffull), -EBUSY);
-	assert_int_equal(cm_listen(many, 0x2200, ~0xffull), 0);
-	assert_int_equal(cm_listen(more, 0x2242, ~0ull), -EBUSY);
-	assert_int_equal(cm_listen(more, 0x2000, ~0xfffull), -EBUSY);
-	assert_int_equal(cm_listen(more, 0x2300, ~0ull), 0);
-	/* Each REQ finds the listener of its service ID, with that listener's context. */
-	one->context = one;
-	many->context = many;
-	assert_int_equal(net_connect(&s, SIM_A, 0x1234), 0);
-	net_run(&s, s.now + NS_MS);
-	assert_ptr_equal(b->id->context, one);
-	assert_true(b->id->service_id == 0x1234);
-	cm_destroy_id(b->id, s.now);
-	net_run(&s, s.now + NS_MS);
-	assert_int_equal(net_connect(&s, SIM_A, 0x22ab), 0);
-	net_run(&s, s.now + NS_MS);
-	assert_ptr_equal(b->id->context, many);
-	assert_true(b->id->service_id == 0x22ab);
-	cm_destroy_id(b->id, s.now);
-	b->id = NULL;
-	net_run(&s, s.now + NS_MS);
-	cm_destroy_id(one, s.now);
-	assert_int_equal(net_connect(&s, SIM_A, 0x1234), 0);
+	for (i = 0; i < ARRAY_SIZE(service); i++)
+		assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, &id[i], service[i],
+						  &id[i]),
+				 0);
+	for (i = 0; i < ARRAY_SIZE(service); i++) {
+		assert_int_equal(net_connect(&s, SIM_A, service[i]), 0);
+		net_run(&s, s.now + NS_MS);
+		assert_ptr_equal(b->id->context, &id[i]);
+		assert_true(b->id->service_id == service[i]);
+		cm_destroy_id(b->id, s.now);
+		b->id = NULL;
+		net_run(&s, s.now + NS_MS);
+	}
+	cm_destroy_id(id[0], s.now);
+	assert_int_equal(net_connect(&s, SIM_A, service[0]), 0);
 	net_run(&s, s.now + NS_MS);
 	assert_int_equal(a->reason, IB_CM_REJ_INVALID_SERVICE_ID);
-	cm_destroy_id(many, s.now);
-	cm_destroy_id(more, s.now);
+	for (i = 1; i < ARRAY_SIZE(service); i++)
+		cm_destroy_id(id[i], s.now);
 	net_stop(&s);
 }
 
@@ -78,11 +67,13 @@ static void test_assigned(void **state)
 	struct cm_id *x, *y;
 
 	net_start(&s, quiet);
-	x = make(a, quiet, NULL);
-	y = make(a, quiet, NULL);
-	assert_int_equal(cm_listen(x, CM_ASSIGN_SERVICE_ID + 1, ~0ull), -EINVAL);
-	assert_int_equal(cm_listen(x, CM_ASSIGN_SERVICE_ID, ~0ull), 0);
-	assert_int_equal(cm_listen(y, CM_ASSIGN_SERVICE_ID, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(a->cm, &a->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID,
+					  &x),
+			 0);
+	assert_int_equal(cm_insert_listen(a->cm, &a->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID,
+					  &y),
+			 0);
+	assert_ptr_not_equal(x, y);
 	assert_true(x->service_id != y->service_id);
 	assert_true((x->service_id & CM_SERVICE_ID_AGN_MASK) == CM_ASSIGN_SERVICE_ID);
 	cm_destroy_id(x, s.now);
@@ -99,7 +90,7 @@ static void test_shared(void **state)
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, SIM_SERVICE, &x), 0);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, SIM_SERVICE, &y), 0);
 	assert_ptr_equal(x, y);
-	assert_int_equal(cm_count(b->cm), 1);
+	assert_int_equal(b->cm->count, 1);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, other, NULL, SIM_SERVICE, &z), -EINVAL);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, b, SIM_SERVICE, &z), -EINVAL);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID + 5,
@@ -108,15 +99,13 @@ static void test_shared(void **state)
 	/* Another device has service IDs of its own. */
 	assert_int_equal(cm_insert_listen(b->cm, &dev2, other, NULL, SIM_SERVICE, &w), 0);
 	assert_ptr_not_equal(w, x);
-	z = make(b, quiet, NULL);
-	assert_int_equal(cm_listen(z, SIM_SERVICE, ~0ull), -EBUSY);
 	cm_destroy_id(x, s.now);
 	assert_int_equal(y->state, IB_CM_LISTEN);
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
 	net_run(&s, s.now + NS_MS);
 	assert_int_equal(b->count[IB_CM_REQ_RECEIVED], 1);
 	cm_destroy_id(y, s.now);
-	assert_int_equal(cm_listen(z, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, other, b, SIM_SERVICE, &z), 0);
 	cm_destroy_id(z, s.now);
 	cm_destroy_id(w, s.now);
 	net_stop(&s);
@@ -142,8 +131,9 @@ static void test_sizes(void **state)
 	for (i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (uint8_t)(i + 1);
 	net_start(&s, quiet);
-	b->listener = make(b, quiet, NULL);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, SIM_SERVICE,
+					  &b->listener),
+			 0);
 	net_path(&s, SIM_A, &path);
 	a->id = make(a, quiet, NULL);
 	assert_int_equal(cm_send_req(a->id, &req, s.now), -EINVAL);
@@ -204,8 +194,9 @@ static void test_qp_attr(void **state)
 	struct ib_uverbs_qp_attr q = { .qp_state = 1 };
 
 	net_start(&s, accept_all);
-	b->listener = make(b, accept_all, NULL);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, accept_all, NULL, SIM_SERVICE,
+					  &b->listener),
+			 0);
 	assert_int_equal(cm_init_qp_attr(b->listener, &q), -EINVAL);
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
 	assert_int_equal(cm_init_qp_attr(a->id, &q), 0);
@@ -305,8 +296,9 @@ static void test_many(void **state)
 
 	net_start(&s, busy);
 	established = gone = 0;
-	b->listener = make(b, busy, NULL);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, busy, NULL, SIM_SERVICE,
+					  &b->listener),
+			 0);
 	net_path(&s, SIM_A, &path);
 	before = mallinfo2().uordblks;
 	for (i = 0; i < MANY; i++) {
@@ -317,7 +309,7 @@ static void test_many(void **state)
 			net_run(&s, s.now + NS_MS);
 	}
 	assert_int_equal(established, MANY);
-	assert_int_equal(cm_count(a->cm), MANY);
+	assert_int_equal(a->cm->count, MANY);
 	for (i = 0; i < MANY; i++) {
 		assert_int_equal(cm_send_dreq(ids[i], NULL, 0, s.now), 0);
 		if (i % BATCH == BATCH - 1)
@@ -326,8 +318,8 @@ static void test_many(void **state)
 	assert_int_equal(gone, MANY);
 	for (i = 0; i < 5; i++)
 		net_run(&s, s.now + NS_S);
-	assert_int_equal(cm_count(a->cm), 0);
-	assert_int_equal(cm_count(b->cm), 1);
+	assert_int_equal(a->cm->count, 0);
+	assert_int_equal(b->cm->count, 1);
 	/* Allowed: the array of each CM's timer heap, which does not shrink. */
 	assert_true(mallinfo2().uordblks < before + 2 * 8 * 65536);
 	net_stop(&s);
@@ -352,8 +344,9 @@ static void test_flood(void **state)
 	established = 0;
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
 	memcpy(mad, s.last[SIM_A], CM_MAD_LEN);
-	b->listener = make(b, full, NULL);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, full, NULL, SIM_SERVICE,
+					  &b->listener),
+			 0);
 	net_inject(&s, SIM_B, mad);
 	before = mallinfo2().uordblks;
 	for (i = 0; i < 50000; i++) {
@@ -362,7 +355,7 @@ static void test_flood(void **state)
 		net_inject(&s, SIM_B, mad);
 	}
 	assert_int_equal(established, 50001);
-	assert_int_equal(cm_count(b->cm), 1);
+	assert_int_equal(b->cm->count, 1);
 	/* Allowed: what malloc() keeps in its caches. */
 	assert_true(mallinfo2().uordblks < before + 8192);
 	net_stop(&s);
@@ -371,7 +364,7 @@ static void test_flood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_masks),	cmocka_unit_test(test_assigned),
+		cmocka_unit_test(test_services), cmocka_unit_test(test_assigned),
 		cmocka_unit_test(test_shared),	cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_qp_attr), cmocka_unit_test(test_many),
 		cmocka_unit_test(test_flood),

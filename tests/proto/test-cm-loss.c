@@ -75,9 +75,9 @@ static void listen_on(struct cm_sim *s, uint32_t host)
 {
 	struct net_host *h = &s->host[host];
 
-	h->listener = cm_create_id(h->cm, &h->dev, s->handler, NULL);
-	assert_non_null(h->listener);
-	assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(h->cm, &h->dev, s->handler, NULL, SIM_SERVICE,
+					  &h->listener),
+			 0);
 }
 
 static void check_qp(const struct cm_sim *s)

@@ -92,8 +92,10 @@ static void run(struct cm_sim *s)
 	};
 	int ret;
 
-	b->listener = make(b);
-	assert_int_equal(cm_listen(b->listener, SIM_SERVICE, ~0ull), 0);
+	if (cm_insert_listen(b->cm, &b->dev, handler, NULL, SIM_SERVICE, &b->listener))
+		assert_int_equal(cm_insert_listen(b->cm, &b->dev, handler, NULL, SIM_SERVICE,
+						  &b->listener),
+				 0);
 	a->id = make(a);
 	assert_int_equal(TRY(a->id, net_connect(s, SIM_A, SIM_SERVICE)), 0);
 	net_run(s, s->now + 100 * NS_S);

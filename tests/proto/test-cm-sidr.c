@@ -60,8 +60,9 @@ static void begin(void)
 
 static void listen_on(struct net_host *h)
 {
-	h->listener = cm_create_id(h->cm, &h->dev, handler, NULL);
-	assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
+	assert_int_equal(cm_insert_listen(h->cm, &h->dev, handler, NULL, SIM_SERVICE,
+					  &h->listener),
+			 0);
 }
 
 static int ask(struct net_host *h, uint8_t len)
@@ -124,7 +125,7 @@ static void test_statuses(void **state)
 	assert_int_equal(ask(a, 0), 0);
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(a->status, IB_SIDR_UNSUPPORTED);
-	assert_int_equal(cm_count(b->cm), 0);
+	assert_int_equal(b->cm->count, 0);
 	/* The handler does not answer, and the id is destroyed: the requester gets a rejection. */
 	hold = true;
 	listen_on(b);

@@ -6,6 +6,7 @@
  * one() applies an input.
  */
 #include <errno.h>
+#include "cm_lap.h"
 #include "cm_sim.h"
 #include "core/event.h"
 
@@ -29,7 +30,7 @@ enum where {
 
 enum input {
 	REQ, MRA_REQ, MRA_REP, MRA_OTHER, REJ, REJ_STALE, REP, RTU, DREQ, DREQ_QPN, DREP, LAP, APR,
-	SIDR_REP, STRANGER, TIME, LISTEN, SEND_REQ, SEND_MRA, SEND_REJ, SEND_REP, SEND_RTU,
+	SIDR_REP, STRANGER, TIME, SEND_REQ, SEND_MRA, SEND_REJ, SEND_REP, SEND_RTU,
 	SEND_DREQ, SEND_DREP, SEND_LAP, SEND_APR, SEND_SIDR_REQ, SEND_SIDR_REP, COMM_EST, PATH_MIG,
 	DESTROY, INPUT_COUNT
 };
@@ -95,7 +96,6 @@ static const struct want {
 	{ TIME, S(SIDR_REQ_SENT), IB_CM_IDLE, IB_CM_SIDR_REQ_ERROR, CM_ATTR_SIDR_REQ, false },
 	{ TIME, S(TIMEWAIT), IB_CM_IDLE, IB_CM_TIMEWAIT_EXIT, 0, false },
 	{ TIME, W(LAP_SENT) | W(MRA_LAP_RCVD), LAP_IDLE, IB_CM_LAP_ERROR, CM_ATTR_LAP, false },
-	{ LISTEN, S(IDLE), IB_CM_LISTEN, NONE, 0, false },
 	{ SEND_REQ, S(IDLE), IB_CM_REQ_SENT, NONE, CM_ATTR_REQ, false },
 	{ SEND_MRA, S(REQ_RCVD), IB_CM_MRA_REQ_SENT, NONE, CM_ATTR_MRA, false },
 	{ SEND_MRA, S(REP_RCVD), IB_CM_MRA_REP_SENT, NONE, CM_ATTR_MRA, false },
@@ -220,8 +220,6 @@ static int call(struct cm_sim *s, struct cm_id *id, enum input in)
 	};
 
 	net_path(s, SIM_A, &path);
-	if (in == LISTEN)
-		return cm_listen(id, SIM_SERVICE + 1, ~0ull);
 	if (in == SEND_REQ)
 		return cm_send_req(id, &req, s->now);
 	if (in == SEND_MRA)
@@ -237,14 +235,19 @@ static int call(struct cm_sim *s, struct cm_id *id, enum input in)
 	if (in == SEND_DREP)
 		return cm_send_drep(id, NULL, 0, s->now);
 	if (in == SEND_LAP)
-		return cm_send_lap(id, &path, NULL, 0, s->now);
+		return lap_send(id, &path, NULL, 0, s->now);
 	if (in == SEND_APR)
-		return cm_send_apr(id, IB_CM_APR_SUCCESS, NULL, 0, NULL, 0, s->now);
+		return lap_send_apr(id, IB_CM_APR_SUCCESS, NULL, 0, NULL, 0, s->now);
 	if (in == SEND_SIDR_REQ)
 		return cm_send_sidr_req(id, &sidr, s->now);
 	if (in == SEND_SIDR_REP)
 		return cm_send_sidr_rep(id, &sidr_rep, s->now);
 	return cm_notify(id, in == COMM_EST ? IB_EVENT_COMM_EST : IB_EVENT_PATH_MIG, s->now);
+}
+
+static void listen_on(struct net_host *h, uint64_t service, struct cm_id **id)
+{
+	assert_int_equal(cm_insert_listen(h->cm, &h->dev, handler, NULL, service, id), 0);
 }
 
 /*
@@ -255,8 +258,7 @@ static struct cm_id *passive(struct cm_sim *s, uint32_t where)
 	struct net_host *h = &s->host[SIM_A];
 	uint8_t mad[CM_MAD_LEN];
 
-	h->listener = cm_create_id(h->cm, &h->dev, handler, NULL);
-	assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
+	listen_on(h, SIM_SERVICE, &h->listener);
 	craft_req(s, mad);
 	net_inject(s, SIM_A, mad);
 	assert_non_null(h->id);
@@ -323,18 +325,18 @@ static struct cm_id *make(struct cm_sim *s, uint32_t where)
 	s->roce = false;
 	s->drop = ~0ull;
 	switch (where) {
-	case IB_CM_IDLE:
 	case IB_CM_LISTEN:
+		listen_on(h, SIM_SERVICE + 1, &h->id);
+		id = h->id;
+		break;
+	case IB_CM_IDLE:
 	case IB_CM_SIDR_REQ_SENT:
 		id = h->id = cm_create_id(h->cm, &h->dev, handler, NULL);
-		if (where == IB_CM_LISTEN)
-			assert_int_equal(call(s, id, LISTEN), 0);
-		else if (where == IB_CM_SIDR_REQ_SENT)
+		if (where == IB_CM_SIDR_REQ_SENT)
 			assert_int_equal(call(s, id, SEND_SIDR_REQ), 0);
 		break;
 	case IB_CM_SIDR_REQ_RCVD:
-		h->listener = cm_create_id(h->cm, &h->dev, handler, NULL);
-		assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
+		listen_on(h, SIM_SERVICE, &h->listener);
 		craft(NULL, CM_ATTR_SIDR_REQ, mad);
 		cm_set(mad, CM_SIDR_REQ_SERVICEID, SIM_SERVICE);
 		net_inject(s, SIM_A, mad);

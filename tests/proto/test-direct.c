@@ -5,6 +5,7 @@
  * use direct placement, and what each result of link_ops.direct leads to. fake_direct() stands for
  * the link and copies as a peer process would.
  */
+#include <unistd.h>
 #include "sim.h"
 
 static struct sim *s;
@@ -361,6 +362,55 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void start_packets(void)
+{
+	start(DIRECT_NO);
+	a->link.ops = sim_ops;
+	a->link.caps = 0;
+}
+
+/*
+ * A peer is stopped with the lock of b's QP card, after its checks. Nothing waits for it for ever. A new connection of the QP
+ * does not depend on what it writes when it continues.
+ */
+static void test_stopped(void **state)
+{
+	struct sim_cfg cfg = sim_defaults();
+	struct qp_card *card;
+	uint64_t withdrawals;
+
+	alarm(60);
+	start_packets();
+	card = b->qp->card;
+	card->lock = 7;
+	/* Requests that arrive meanwhile are repeated. */
+	post(1, OP_WRITE, 100);
+	sim_run(s, 100 * NS_US);
+	sim_expect_none(a->scq);
+	card->lock = 0;
+	sim_run(s, NS_S);
+	sim_expect(a->scq, 1, 0);
+	/* The commands that end the connection wait when they have released the engine lock. */
+	card->lock = 7;
+	withdrawals = b->td->withdrawals;
+	sim_modify(b, QPS_ERR);
+	assert_int_equal(card->state, QPS_ERR);
+	assert_true(b->td->withdrawals > withdrawals);
+	assert_int_equal(card->lock, 7);
+	start_packets();
+	assert_ptr_not_equal(b->qp->card, card);
+	assert_int_equal(card->lock, 7);
+	assert_int_equal(card->qpn, 0);
+	card->epsn = cfg.psn[0] + 77;
+	card->msn = 99;
+	card_unlock(card);
+	post(2, OP_WRITE, 100);
+	sim_run(s, NS_S);
+	sim_expect(a->scq, 2, 0);
+	assert_int_equal(card->qpn, 0);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_row_refused),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -489,6 +489,7 @@ static void check_requester(const struct row *r)
 	sim_expect(a->scq, 1, (uint32_t)r->req_status);
 	sim_expect(a->scq, 2, FLUSH);
 	sim_expect_none(a->scq);
+	assert_int_equal(a->td->dev.counter[CNT_FAILED(0, r->req_status)], 1);
 	assert_int_equal(a->qp->state, QPS_ERR);
 	assert_int_equal(sim_event(a), a->srq ? EV_LAST : EV_NO);
 	assert_int_equal(sim_event(a), EV_NO);
@@ -496,8 +497,14 @@ static void check_requester(const struct row *r)
 
 static void check_responder(const struct row *r, const struct trial *t)
 {
-	uint64_t id = 100;
+	uint64_t id = 100, *n = b->td->dev.counter;
 
+	/* REFUSED_INVALID, ACCESS and OPERATION. */
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(n[CNT_REFUSED(k)], r->req_status == REM_INV_REQ + k);
+	assert_int_equal(n[CNT_REFUSED(REFUSED_READ + REFUSED_RANGE - REFUSED_KEY)],
+			 r->prepare == q_range || r->prepare == q_flush_range);
+	assert_true(r->recv_status == NONE || n[CNT_FAILED(1, r->recv_status)] == 1);
 	assert_int_equal(b->qp->state, r->resp_err ? QPS_ERR : QPS_RTS);
 	assert_int_equal(b->qp->card->state, b->qp->state);
 	if (r->recv_status != NONE)
@@ -533,6 +540,8 @@ static void one_row(const struct row *r)
 	t.cfg.mtu = 1024;
 	r->prepare(&t);
 	sim_connect(s, &t.cfg);
+	memset(a->td->dev.counter, 0, sizeof(a->td->dev.own_counter));
+	memset(b->td->dev.counter, 0, sizeof(b->td->dev.own_counter));
 	good = last = (struct sim_wr){ .num_sge = 1, .rkey = b->mr->rkey, .op = OP_SEND };
 	/* The good WR needs no access rights: a SEND of 0 bytes. */
 	good.sge[0] = last.sge[0] = sim_sge(a, 0, 0);

@@ -323,6 +323,57 @@ static void test_memory(void **state)
 	sim_destroy(s);
 }
 
+/* The counters of an end's traffic: messages and bytes by operation, on the link of this kind; none on others. */
+static void expect_traffic(const struct sim_end *e, enum traffic_link link,
+			   const uint64_t want[2 * TRAFFIC_OPS])
+{
+	const uint64_t *c = e->td->dev.counter;
+
+	for (int l = 0; l < TRAFFIC_LINKS; l++)
+		for (int i = 0; i < 2 * TRAFFIC_OPS; i++)
+			assert_int_equal(c[CNT_TRAFFIC(l, 0) + i], l == (int)link ? want[i] : 0);
+}
+
+/* What completes with success is counted once at the requester, by link and operation; receives at the responder. */
+static void test_traffic(void **state)
+{
+	for (int wire = 0; wire <= 1; wire++) {
+		uint64_t want[2 * TRAFFIC_OPS] = {
+			[2 * TRAFFIC_SEND] = 2,	 [2 * TRAFFIC_SEND + 1] = 3007,
+			[2 * TRAFFIC_WRITE] = 1, [2 * TRAFFIC_WRITE + 1] = 5000,
+			[2 * TRAFFIC_READ] = 1,	 [2 * TRAFFIC_READ + 1] = 200,
+			[2 * TRAFFIC_ATOMIC] = 1, [2 * TRAFFIC_ATOMIC + 1] = 8,
+		};
+		struct rxe_sge sge;
+
+		begin(sim_create(), NULL);
+		sim_note(s, "wire %d", wire);
+		a->link.kind = wire ? LINK_UDP : LINK_SHM;
+		sim_modify(a, QPS_SQD);
+		sim_modify(a, QPS_RTS);
+		sge = sim_sge(b, 0, 4096);
+		sim_post_recv(b, 1, &sge, 1);
+		sim_post_recv(b, 2, &sge, 1);
+		post(a, rdma(a, OP_SEND, 3000, 0), 1);
+		post(a, rdma(a, OP_SEND, 7, 0), 2);
+		post(a, rdma(a, OP_WRITE, 5000, b->mr->rkey), 3);
+		post(a, rdma(a, OP_READ, 200, b->mr->rkey), 4);
+		post(a, rdma(a, OP_FETCH_ADD, 8, b->mr->rkey), 5);
+		s->lose = 1;
+		post(a, rdma(a, OP_WRITE, 100, b->mr->rkey ^ 1), 6);
+		sim_run(s, 100 * NS_S);
+		for (uint64_t id = 1; id <= 5; id++)
+			sim_expect(a->scq, id, SUCCESS);
+		sim_expect(a->scq, 6, REM_ACCESS);
+		expect_traffic(a, wire ? TRAFFIC_WIRE : TRAFFIC_MEMORY, want);
+		memset(want, 0, sizeof(want));
+		expect_traffic(b, TRAFFIC_MEMORY, want);
+		assert_int_equal(b->td->dev.counter[CNT_RDMA_RECVS], 2);
+		assert_int_equal(b->td->dev.counter[CNT_RECV_BYTES], 3007);
+		sim_destroy(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,7 +381,7 @@ int main(void)
 		cmocka_unit_test(test_many), cmocka_unit_test(test_window),
 		cmocka_unit_test(test_atomic_write_once), cmocka_unit_test(test_cq_error),
 		cmocka_unit_test(test_srq_limit), cmocka_unit_test(test_srq_error),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_traffic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,12 @@ static void resolve(const char *to)
 	check(!rdma_resolve_addr(client, NULL, addr(to), 60000), "rdma_resolve_addr");
 	if (is("addr"))
 		return;
+	if (is("destroy-id")) {
+		struct rdma_cm_event *ev;
+
+		check(!rdma_get_cm_event(client_channel, &ev), "rdma_get_cm_event");
+		return;
+	}
 	event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (is("address"))
 		return;
@@ -101,7 +107,7 @@ static void hang(void)
 	if (is("read") || is("accept") || is("rtu") || is("drep") || is("connected"))
 		check(!rdma_bind_addr(listener, addr(HERE)) && !rdma_listen(listener, 4), "listen");
 	resolve(is("addr") ? ABSENT : is("rep") || is("sidr") ? SILENT : HERE);
-	if (is("addr") || is("address") || is("route"))
+	if (is("addr") || is("address") || is("route") || is("destroy-id"))
 		return;
 	check(!rdma_connect(client, &p), "rdma_connect");
 	if (!is("rep") && !is("sidr") && !is("read"))
@@ -121,6 +127,8 @@ int main(int argc, char **argv)
 	hang();
 	puts("ready");
 	fflush(stdout);
+	if (is("destroy-id"))
+		rdma_destroy_id(client);	/* the event of the id is not acknowledged */
 	while (read(0, &c, 1) > 0)
 		;
 	return 0;

@@ -30,8 +30,11 @@ HANGS = {
                               r"rdma_connect\(\) since"},
     "rep": {"WAIT_REP": f"the connection request \\(REQ\\) to {SILENT}, port 7471, {NOT_ANSWERED}"},
     "sidr": {"WAIT_REP": f"the address request \\(SIDR_REQ\\) to {SILENT}, port 7471, {NOT_ANSWERED}"},
+    "destroy-id": {"WAIT_ACK_CM": r"rdma_destroy_id\(\) waits until all events of the id are acknowledged: "
+                                  r"1 event was read, fewer acknowledged by rdma_ack_cm_event\(\)"},
     "read": {**LISTEN,
-             "WAIT_REP": f"the connection request \\(REQ\\) to {HERE}, port 7471, {NOT_ANSWERED}",
+             "WAIT_REP_HERE": f"the connection request \\(REQ\\) to {HERE}, port 7471, an address of this host, "
+                              f"{NOT_ANSWERED}",
              "WAIT_READ": f"the connection request of {HERE} waits in the event channel, and the program "
                           "has not read it",
              "WAIT_CHANNEL": CHANNEL % "CONNECT_REQUEST"},

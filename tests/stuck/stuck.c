@@ -2,6 +2,8 @@
 /*
  * Hangs of RDMA programs. "stuck NAME" connects two QPs, a to b, makes the hang, prints "ready", and waits until its
  * standard input ends. Both QPs are in this process, except in peer-stopped: there b is in a child, which stops.
+ * "stuck ended" is no hang: a sends to b, which the program has moved to ERR, as when two ends disconnect.
+ * "stuck repaired" is no hang: b is late, so that a's first packet is dropped and its repetition taken, and then ends in ERR.
  * "stuck wire-send INDEX" and "stuck wire-recv INDEX" are the ends on two hosts, with this GID index. Each prints its
  * QP number, GID and PID, and reads the first two of the other end.
  */
@@ -46,11 +48,11 @@ static void open_device(void)
 	ctx = ibv_open_device(list[0]);
 	check(ctx != NULL, "open");
 	pd = ibv_alloc_pd(ctx);
-	channel = is("arm") || is("event") ? ibv_create_comp_channel(ctx) : NULL;
+	channel = is("arm") || is("event") || is("destroy-cq") ? ibv_create_comp_channel(ctx) : NULL;
 	cq = ibv_create_cq(ctx, 64, NULL, channel, 0);
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 	check(cq && mr && !ibv_query_gid(ctx, 1, gid_index, &gid), "objects");
-	if (is("event"))
+	if (is("event") || is("destroy-cq"))
 		check(!ibv_req_notify_cq(cq, 0), "req_notify_cq");
 }
 
@@ -89,8 +91,9 @@ static void to_rtr(struct ibv_qp *qp, uint32_t peer)
 static void to_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr m = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = 100, .retry_cnt = 7, .rnr_retry = 7,
-		.timeout = is("answer") || is("wire-send") ? 22 : is("peer-stopped") ? 14 : 0,
+		.qp_state = IBV_QPS_RTS, .sq_psn = is("psn") ? 200 : 100, .retry_cnt = 7,
+		.rnr_retry = 7,
+		.timeout = is("answer") || is("psn") || is("wire-send") ? 22 : is("peer-stopped") || is("repaired") ? 14 : 0,
 		.max_rd_atomic = 1,
 	};
 
@@ -184,6 +187,50 @@ static void wire(void)
 	ready();
 }
 
+/* The events of these two are not acknowledged. */
+static void destroy_cq(struct ibv_qp *a, struct ibv_qp *b)
+{
+	struct ibv_cq *got;
+	void *context;
+
+	check(!ibv_get_cq_event(channel, &got, &context), "get_cq_event");
+	check(!ibv_destroy_qp(a) && !ibv_destroy_qp(b), "destroy_qp");
+	ibv_destroy_cq(cq);
+}
+
+static void destroy_qp(struct ibv_qp *qp)
+{
+	struct ibv_async_event ev;
+
+	check(!ibv_get_async_event(ctx, &ev) && ev.event_type == IBV_EVENT_COMM_EST, "COMM_EST");
+	ibv_destroy_qp(qp);
+}
+
+/* Ends both QPs as a program that is done. A receive of b is flushed. */
+static void repaired(struct ibv_qp *a, struct ibv_qp *b)
+{
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+
+	usleep(100000);
+	to_rtr(b, a->qp_num);
+	receive(b, 2);
+	poll_one();
+	poll_one();
+	check(!ibv_modify_qp(b, &err, IBV_QP_STATE), "ERR");
+	check(!ibv_destroy_qp(a) && !ibv_destroy_qp(b), "destroy_qp");
+}
+
+static void ended(struct ibv_qp *a, struct ibv_qp *b)
+{
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+
+	check(!ibv_modify_qp(b, &err, IBV_QP_STATE), "ERR");
+	send_one(a, IBV_SEND_SIGNALED);
+	usleep(100000);
+	check(!ibv_modify_qp(a, &err, IBV_QP_STATE), "ERR");
+	check(!ibv_destroy_qp(a) && !ibv_destroy_qp(b), "destroy_qp");
+}
+
 static void alone(void)
 {
 	struct ibv_qp *a, *b;
@@ -196,12 +243,12 @@ static void alone(void)
 		ready();
 		return;
 	}
-	if (!is("state"))
+	if (!is("state") && !is("repaired"))
 		to_rtr(b, a->qp_num);
 	to_rtr(a, is("no-timeout") || is("answer") ? b->qp_num + 1 : b->qp_num);
 	if (!is("rtr")) {
 		to_rts(a);
-		if (!is("state"))
+		if (!is("state") && !is("repaired") && !is("destroy-qp"))
 			to_rts(b);
 	}
 	if (is("sqd")) {
@@ -211,9 +258,10 @@ static void alone(void)
 	}
 	if (is("recv"))
 		receive(b, 5);
-	if (is("poll") || is("arm") || is("event") || is("unsignaled") || is("idle"))
+	if (is("poll") || is("arm") || is("event") || is("unsignaled") || is("idle") ||
+	    is("destroy-cq") || is("destroy-qp"))
 		receive(b, 1);
-	if (!is("rtr") && !is("recv"))
+	if (!is("rtr") && !is("recv") && !is("ended"))
 		send_one(a, is("unsignaled") ? 0 : IBV_SEND_SIGNALED);
 	if (is("unsignaled"))
 		poll_one();
@@ -222,6 +270,14 @@ static void alone(void)
 	ready();
 	if (is("stopped"))
 		raise(SIGSTOP);
+	if (is("destroy-cq"))
+		destroy_cq(a, b);
+	if (is("destroy-qp"))
+		destroy_qp(b);
+	if (is("repaired"))
+		repaired(a, b);
+	if (is("ended"))
+		ended(a, b);
 }
 
 int main(int argc, char **argv)

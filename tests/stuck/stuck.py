@@ -37,9 +37,17 @@ HANGS = {
                             "does not read it"},
     "unsignaled": {"WAIT_UNSIGNALED": "the last work request was executed without a completion, because "
                                       "it is not signaled"},
+    "psn": {"WAIT_ANSWER": "no answer to PSN 200 has come; attempt [1-8] of 8, 17 s each"},
+    "destroy-cq": {"WAIT_ACK": r"ibv_destroy_cq\(\) waits until all events of the object are acknowledged: "
+                               r"1 event was read, 0 acknowledged by ibv_ack_cq_events\(\)"},
+    "destroy-qp": {"WAIT_ACK": r"ibv_destroy_qp\(\) waits until all events of the object are acknowledged: "
+                               r"1 event was read, 0 acknowledged by ibv_ack_async_event\(\)",
+                   "WAIT_POLL": "2 completions are in the CQ, and the program does not poll it"},
     "stopped": None,
     "idle": {},
 }
+# What `ruse explain` knows of the QP is said beside the wait.
+BESIDE = {"psn": "RX-085: a packet with PSN 200 arrived, PSN 100 was expected"}
 TRIES = 20     # some waits begin some seconds after the hang
 # Of these a healthy program may have, too: shown only if its PID is given.
 IDLE = ["recv", "unsignaled", "idle"]
@@ -66,6 +74,8 @@ def compare(name, want, process, text):
             bad.append(f"{name}: {reason} is not in: {text}")
         elif got[reason]["part"] == "send" and got[reason]["wr_id"] != 7:
             bad.append(f"{name}: {reason} names work request {got[reason]['wr_id']}")
+    if BESIDE.get(name, "") not in text:
+        bad.append(f"{name}: '{BESIDE[name]}' is not in: {text}")
     if not process["answers"] or "does not answer" in text:
         bad.append(f"{name}: it does not answer: {text}")
     if any(w["part"] == "rdma_cm" and ("cm_id" in w) == (w["name"] == "WAIT_CHANNEL") for w in got.values()):

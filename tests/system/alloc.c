@@ -191,7 +191,7 @@ static void use(uint8_t *p, bool has)
 
 static void children(void)
 {
-	uint8_t *p = v_malloc(1 << 20), *freed = v_malloc(1 << 20);
+	uint8_t *p = v_malloc(1 << 20), *volatile freed = v_malloc(1 << 20); /* a child of vfork() sets it */
 	pid_t pid;
 
 	memset(p, 1, 1 << 20);
@@ -271,13 +271,13 @@ static void no_copy(void)
 	uint8_t *p = v_malloc(1 << 20);
 
 	memset(p, 1, 1 << 20);
-	CHECK(!getrlimit(RLIMIT_FSIZE, &old));
+	CHECK(!getrlimit(RLIMIT_AS, &old));
 	low = old;
 	low.rlim_cur = PG;
-	CHECK(!setrlimit(RLIMIT_FSIZE, &low));
+	CHECK(!setrlimit(RLIMIT_AS, &low));
 	FAILS(fork() == -1, ENOMEM);
 	FAILS(waitpid(-1, NULL, WNOHANG) == -1, ECHILD);
-	CHECK(!setrlimit(RLIMIT_FSIZE, &old));
+	CHECK(!setrlimit(RLIMIT_AS, &old));
 	CHECK(all(p, 1, 1 << 20));
 	free(p);
 	children();

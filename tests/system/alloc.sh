@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Runs alloc.c with an arena, a small one, none, and without ruse; and Python's multiprocessing with arrays in the arena.
+# Runs alloc.c with both forms of the arena, a small one, none, and without ruse; and Python's multiprocessing with arrays
+# in the arena.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
 unset RUSE_MEMORY
 "$RUSE_TESTBIN/alloc" || die "alloc.c expects what libc and the kernel do not do"
 RUSE_MEMORY=private in_ruse "$RUSE_TESTBIN/alloc" || die "private"
-in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"
+in_ruse "$RUSE_TESTBIN/alloc" || die "default"
+RUSE_MEMORY=256M in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"
 RUSE_MEMORY=2M in_ruse "$RUSE_TESTBIN/alloc" || die "2M"
 RUSE_MEMORY=all in_ruse "$RUSE_TESTBIN/alloc" || die "all"
 
@@ -37,5 +39,5 @@ if __name__ == "__main__":
     with multiprocessing.Pool(3) as pool:
         assert sum(pool.map(len, [b"x" * 1000000] * 20)) == 20000000
 END
-in_ruse timeout 100 python3 "$T/mp.py" || die "Python's multiprocessing"
+RUSE_MEMORY=256M in_ruse timeout 100 python3 "$T/mp.py" || die "Python's multiprocessing"
 exit 0

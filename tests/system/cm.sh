@@ -181,9 +181,9 @@ persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 			die "rping -P: client $i: $(cat "$T/client.out")"
 	done
 	for i in $(seq "$3"); do
-		at_client timeout 100 rping -c -a "$a" -p "$CM_PORT" -V >"$T/client.$i" 2>&1 &
+		at_client timeout 300 rping -c -a "$a" -p "$CM_PORT" -V >"$T/client.$i" 2>&1 &
 		pids+=($!)
-		wait_for 20 connected "$CM_PORT" "$i" || die "rping -P: client $i of $3 is not there"
+		wait_for 60 connected "$CM_PORT" "$i" || die "rping -P: client $i of $3 is not there"
 	done
 	for i in "${pids[@]}"; do
 		kill -0 "$i" || die "rping -P: a client has ended: $(cat "$T"/client.[0-9]*)"

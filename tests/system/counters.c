@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a counter of sysfs in six ways, most of them through descriptors that stay open: sysfs
+ * Reads a counter of sysfs in thirteen ways, most of them through descriptors that stay open: sysfs
  * computes the text at each read from offset 0. Before each read a message is sent. So each read
  * must return more than the read in the same way one round before.
  */
@@ -15,13 +15,14 @@
 #include "verbs.h"
 
 #define ROUNDS 5
-#define WAYS 6
+#define WAYS 13
 
 static struct vctx v;
 static struct ibv_qp *peer;
 static struct ibv_mr *mr;
 static uint8_t buf[64];
 static char path[256];
+static FILE *stream[WAYS];
 
 static uint64_t number(const char *text, ssize_t len, const char *what)
 {
@@ -58,6 +59,23 @@ static uint64_t by_bytes(int fd)
 	return number(text, n, "bytes");
 }
 
+/* From the start of a stream, to which it returns as C programs do. */
+static uint64_t by_stream(int way)
+{
+	FILE *f = stream[way];
+	char text[64];
+
+	if (way == 9)
+		rewind(f);
+	else if (fseek(f, 0, SEEK_SET))
+		die("fseek: %m");
+	if (!fgets(text, sizeof(text), f))
+		die("fgets: %m");
+	if (fgetc(f) != EOF || ftell(f) != (long)strlen(text))
+		die("more than a line, or not at its end: %ld", ftell(f));
+	return number(text, (ssize_t)strlen(text), "stream");
+}
+
 static uint64_t value(int way, int fd)
 {
 	char text[64];
@@ -65,6 +83,10 @@ static uint64_t value(int way, int fd)
 
 	switch (way) {
 	case 0:
+	case 6:
+	case 7:
+	case 8:
+	case 12:
 		lseek(fd, 0, SEEK_SET);
 		return number(text, read(fd, text, sizeof(text)), "read");
 	case 1:
@@ -82,11 +104,55 @@ static uint64_t value(int way, int fd)
 		return number(text, (ssize_t)(strchr(text, '\n') - text) + 1, "dup");
 	case 4:
 		return by_bytes(fd);
+	case 9:
+	case 10:
+	case 11:
+		return by_stream(way);
 	default:
 		fd = open(path, O_RDONLY);
 		way = (int)read(fd, text, sizeof(text));
 		close(fd);
 		return number(text, way, "another descriptor");
+	}
+}
+
+/* By the path of /sys; by the resolved path, as perftest -W does; by a relative path; from a directory; by streams. */
+static int open_way(int way)
+{
+	char dir[sizeof(path)], *real, *name;
+	int fd, at;
+
+	strcpy(dir, path);
+	name = strrchr(dir, '/');
+	*name++ = '\0';
+	switch (way) {
+	case 6:
+		real = realpath(path, NULL);
+		fd = real ? open(real, O_RDONLY) : -1;
+		free(real);
+		return fd;
+	case 7:
+		return chdir(dir) ? -1 : open(name, O_RDONLY);
+	case 8:
+		at = open(dir, O_RDONLY | O_DIRECTORY);
+		fd = openat(at, name, O_RDONLY);
+		close(at);
+		return fd;
+	case 9:
+	case 12:
+		stream[way] = fopen(path, way == 9 ? "re" : "r");
+		return stream[way] ? fileno(stream[way]) : -1;
+	case 10:
+		real = realpath(path, NULL);
+		stream[way] = real ? fopen(real, "r") : NULL;
+		free(real);
+		return stream[way] ? fileno(stream[way]) : -1;
+	case 11:
+		fd = open(path, O_RDONLY);
+		stream[way] = fd < 0 ? NULL : fdopen(fd, "r");
+		return stream[way] ? fileno(stream[way]) : -1;
+	default:
+		return open(path, O_RDONLY);
 	}
 }
 
@@ -135,7 +201,7 @@ int main(void)
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/sent_pkts",
 		 ibv_get_device_name(v.ctx->device));
 	for (int way = 0; way < WAYS; way++) {
-		fd[way] = open(path, O_RDONLY);
+		fd[way] = open_way(way);
 		if (fd[way] < 0)
 			die("%s: %m", path);
 		last[way] = value(way, fd[way]);
@@ -157,7 +223,13 @@ int main(void)
 			    (unsigned long long)now, (unsigned long long)last[way]);
 		last[way] = now;
 	}
-	for (int way = 0; way < WAYS; way++)
-		close(fd[way]);
+	if (!(fcntl(fd[9], F_GETFD) & FD_CLOEXEC) || fcntl(fd[12], F_GETFD) & FD_CLOEXEC)
+		die("close-on-exec of streams");
+	for (int way = 0; way < WAYS; way++) {
+		if (stream[way] ? fclose(stream[way]) : close(fd[way]))
+			die("way %d: close: %m", way);
+		if (fcntl(fd[way], F_GETFD) != -1)
+			die("way %d: still open", way);
+	}
 	return 0;
 }

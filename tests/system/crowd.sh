@@ -14,7 +14,7 @@ PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here timeout 250 python3 - <<'PY' || die "
 from rused_client import *
 
 EUSERS = -87
-HELLO_BODY = struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"crowd", b"")
+HELLO_BODY = hello_body(os.getpid(), b"crowd", b"")
 
 def greet():
     """A connection, or the error that it was answered with; None: closed without an answer."""

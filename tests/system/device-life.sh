@@ -119,6 +119,14 @@ kill "$watch" 2>/dev/null
 fails "Wrong device name" link del two
 [ "$(in_ruse ibv_devices | grep -c two)" = 0 ] || die "ibv_devices has two still"
 
+note "event files of a removed device"
+rd link add two type rxe netdev d1 || die "link add for event-gone"
+in_ruse "$RUSE_TESTBIN/event-gone" removed two >"$T/event-gone" 2>&1 &
+user=$!
+wait_for 60 grep -q ready "$T/event-gone" || die "$(cat "$T/event-gone")"
+rd link del two || die "link del"
+wait $user || die "$(cat "$T/event-gone")"
+
 note "with its interface a device goes, too"
 rd link add two type rxe netdev d1 || die "link add again"
 ip link del d1

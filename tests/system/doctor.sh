@@ -56,7 +56,8 @@ finds() {
 limited() {
 	(ulimit "$1" "$2" && "${@:3}")
 }
-finds "^OK +RUSE_MEMORY +256 MiB, the default" env
+finds "^OK +RUSE_MEMORY +the default: 256 MiB at most" env
+finds "^OK +RUSE_MEMORY +no memory is shared, as processes" env RUSE_NO_CMA=1
 finds "^OK +mapped memory" env
 finds "^OK +memory limits" env
 finds "^OK +RUSE_MEMORY +64 MiB$" env RUSE_MEMORY=64M
@@ -66,14 +67,15 @@ finds "^OK +huge pages" env RUSE_MEMORY=private
 finds "^WARN +mapped memory +needs cross-memory attach" "$RUSE_TESTBIN/seccomp" process_vm_readv 38
 finds "^OK +sealed memory files" "$RUSE_TESTBIN/seccomp" memfd_create 1
 finds "^OK +mapped memory" "$RUSE_TESTBIN/seccomp" memfd_create 1
-finds "^WARN +memory limits +files of 100 MiB .*, less than" limited -f 102400 env
+finds "^WARN +memory limits +files of 100 MiB .*, less than" limited -f 102400 env RUSE_MEMORY=256M
 finds "^OK +memory limits" limited -f 102400 env RUSE_MEMORY=64M
 huge=/sys/kernel/mm/transparent_hugepage
 if grep -qs '\[never\]' $huge/shmem_enabled && ! grep -qs '\[never\]' $huge/enabled; then
 	finds "^WARN +huge pages .*never$" env
 fi
 if [ -z "$(sanitizers)" ]; then
-	finds "^WARN +memory limits +addresses for 125 MiB" limited -v 1024000 env
+	finds "^WARN +memory limits +addresses for 125 MiB" limited -v 1024000 env RUSE_MEMORY=256M
+	finds "^WARN +RUSE_MEMORY +no memory is shared, as a limit" limited -v 1024000 env
 	finds "^OK +allocator +malloc is that of libc" env
 	finds "^OK +allocator +malloc is that of libruse.so" env LD_PRELOAD="$RUSE_BUILD/libruse.so"
 	lib=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')

@@ -83,15 +83,25 @@ received() {
 }
 lid() { fabric show | awk -v n="$1" '$1 == n { print $4 }'; }
 member=$(received "$(lid H3)")
-stranger=$(received "$(lid H2)")
+before=$(received "$(lid H2)")
+# only_left_badly: both ends have measured, and what failed is the leaving of the group. perftest 25.01 opens the port
+# for it with a device name that it has freed.
+only_left_badly() {
+	local end
+	grep -qs "Couldn't Unregister the Mcast group on the SM" "$T/server.out" "$T/client.out" || return
+	for end in server client; do
+		grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/$end.out" || return
+	done
+	note "perftest did not leave the group"
+}
 # The receiver tells the sender when it is ready. Only members get the group's packets.
 for tool in ib_send_bw ib_send_lat; do
 	port=$(free_port)
 	pair "$port" "env RUSE_HOST=H3 $tool -g -c UD -F -n 100 -p $port" \
-		"env RUSE_HOST=H4 $tool -g -c UD -F -n 100 -p $port localhost" || die "$tool -g"
+		"env RUSE_HOST=H4 $tool -g -c UD -F -n 100 -p $port localhost" || only_left_badly || die "$tool -g"
 done
 [ "$(received "$(lid H3)")" -ge $((member + 100)) ] || die "H3 has not counted what it got"
-[ "$(received "$(lid H2)")" = "$stranger" ] || die "H2 got what is not for it"
+[ "$(received "$(lid H2)")" = "$before" ] || die "H2 got what is not for it"
 
 note "sizes"
 # sized TOOL OPTIONS...: runs the tool between the hosts

@@ -343,7 +343,7 @@ survey() {
 # other_hardware CALL: removes what is specific to ibsim or ruse, and what differs between any two
 # runs
 other_hardware() {
-	sed -E -e 's/ibwarn: \[[0-9]+\]/ibwarn:/' -e '/ibwarn: _do_madrpc: /d' \
+	sed -E -e 's/^.*: line [0-9]+: +[0-9]+ (Segmentation fault).*/\1/' -e 's/ibwarn: \[[0-9]+\]/ibwarn:/' -e '/ibwarn: _do_madrpc: /d' \
 		-e '/ibwarn: mad_rpc(_rmpp)?: _do_madrpc failed/d' \
 		-e 's/generated on .*//' -e 's/(activity count|ActCount\.*) ?[0-9]+//' \
 		-e '/^((Port)?(Xmt|Xmit|Rcv|Unicast|Multicast)[A-Za-z]*(Data|Pkts))(SL)?[0-9]*:/d' \

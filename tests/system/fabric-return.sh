@@ -22,7 +22,7 @@ returns() {
 	wait_for 30 grep -q 'no fabric has a host H1' "$T/events" || die "$1: no attempt"
 	sleep 0.5
 	fabric up --star 2 || die "$1: up"
-	wait_for 30 connected || die "$1: not connected again: $(cat "$T/events")"
+	wait_for 30 connected || die "$1: not connected again: $(cat "$T/events"; "$RUSE" status; cat "/proc/$watcher/task"/*/wchan)"
 	on H1 ibv_devinfo >/dev/null || die "$1: no device"
 	grep -i fatal "$T/events" && die "$1: the device failed"
 	kill "$watcher"

@@ -63,10 +63,24 @@ for p in 1 5 20; do
 	clean
 done
 
+# Lines of a script that are none.
+printf 'add drop 0%% qp 17\0 times 5\n' | fault run - >"$T/ids" 2>"$T/err" && die "a byte 0 ends a rule"
+grep -q 'line 1 of - has a byte 0$' "$T/err" || die "$(cat "$T/err")"
+(ulimit -v 2000000 && fault run /dev/zero >"$T/ids" 2>"$T/err") && die "/dev/zero is a script"
+printf '# %1000d\nadd drop 0%%\nadd drop %300d\n' 1 1 | fault run - >"$T/ids" 2>"$T/err" && die "a line of 300 bytes"
+grep -q 'line 3 of - is too long; the commands before it stay in effect$' "$T/err" || die "$(cat "$T/err")"
+[ "$(wc -l <"$T/ids")" = 1 ] || die "a long comment is an error"
+clean
+
 # Pattern rules act as often as they say, and the program recovers.
 id=$(fault add drop nth 3 op READ_RESPONSE)
 expect 'done 30' 30 4000
 [ "$(acted "$id")" = 1 ] || die "nth 3: $(count "$id")"
+for stuck in '' --stuck; do
+	# shellcheck disable=SC2086
+	"$RUSE_BUILD/ruse" explain $stuck | grep -qx "Rule $id of \`ruse fault\`, 'drop nth 3 op READ_RESPONSE', has acted 1 time." ||
+		die "explain $stuck does not end with the rule: $("$RUSE_BUILD/ruse" explain $stuck)"
+done
 clean
 id=$(fault add drop every 7 op SEND times 4)
 expect 'done 60' 60 3000

@@ -446,6 +446,127 @@ static void under_load(void)
 	v_close(&v);
 }
 
+/* Children that do nothing. */
+static void *fork_often(void *arg)
+{
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		reap(pid);
+	}
+	return arg;
+}
+
+/* Threads that fork at the same time, while another one uses the device. */
+static void two_forkers(void)
+{
+	struct vctx v = { 0 };
+	pthread_t t, user;
+
+	v_open(&v, &vcfg_default);
+	pthread_create(&user, NULL, busy, &v);
+	pthread_create(&t, NULL, fork_often, NULL);
+	fork_often(NULL);
+	pthread_join(t, NULL);
+	atomic_store(&stop, true);
+	pthread_join(user, NULL);
+	v_close(&v);
+}
+
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_own(void)
+{
+	pthread_mutex_lock(&own_lock);
+}
+static void unlock_own(void)
+{
+	pthread_mutex_unlock(&own_lock);
+}
+
+static void *busy_locked(void *arg)
+{
+	struct vctx *v = arg;
+
+	while (!atomic_load(&stop)) {
+		char buf[64];
+		struct ibv_mr *mr;
+
+		lock_own();
+		mr = ibv_reg_mr(v->pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+		if (!mr || ibv_dereg_mr(mr))
+			die("reg_mr, dereg_mr");
+		unlock_own();
+	}
+	return NULL;
+}
+
+/* The program's handlers take a lock, which another thread holds while it uses the device. */
+static void locking_handlers(void)
+{
+	struct vctx v = { 0 };
+	pthread_t t;
+
+	pthread_atfork(lock_own, unlock_own, unlock_own);
+	v_open(&v, &vcfg_default);
+	pthread_create(&t, NULL, busy_locked, &v);
+	fork_often(NULL);
+	atomic_store(&stop, true);
+	pthread_join(t, NULL);
+	v_close(&v);
+}
+
+static struct vctx *handled;
+
+/* Of a handler in the parent: before and after the fork all works. */
+static void register_one(void)
+{
+	static char buf[64];
+	struct ibv_mr *mr;
+
+	if (!handled)
+		return;
+	mr = ibv_reg_mr(handled->pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	if (!mr || ibv_dereg_mr(mr))
+		die("reg_mr in a handler: %s", strerror(errno));
+}
+
+/* Of a handler in the child. */
+static void query_parents(void)
+{
+	struct ibv_device_attr da;
+
+	if (handled)
+		want("query_device in a handler", ibv_query_device(handled->ctx, &da), EIO);
+}
+
+/* The parent lives until its child has run its handlers. */
+static void away_handled(struct vctx *v)
+{
+	int done[2];
+	char c;
+
+	handled = v;
+	if (pipe(done))
+		die("pipe");
+	if (fork()) {
+		close(done[1]);
+		_exit(read(done[0], &c, 1) < 0);
+	}
+	handled = NULL;
+	close(done[0]);
+	close(done[1]);
+}
+
+/* The program's handlers use the device; a daemon takes it over nevertheless. */
+static void using_handlers(void)
+{
+	pthread_atfork(register_one, register_one, query_parents);
+	daemonized(away_handled);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -453,7 +574,8 @@ static const struct {
 	{ "before", before }, { "after", after }, { "while_connected", while_connected },
 	{ "daemonize", daemonize }, { "double_fork", double_fork }, { "late_parent", late_parent },
 	{ "daemon_connected", daemon_connected }, { "grandchildren", grandchildren },
-	{ "under_load", under_load },
+	{ "under_load", under_load }, { "two_forkers", two_forkers },
+	{ "locking_handlers", locking_handlers }, { "using_handlers", using_handlers },
 };
 
 int main(int argc, char **argv)

@@ -27,9 +27,9 @@ def block(fd):
 def hello():
     s = connect()
     page = os.memfd_create("page", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(page, 32768)
+    os.ftruncate(page, 65536)
     fcntl.fcntl(page, F_ADD_SEALS, F_SEAL_SHRINK)
-    err, _, fds = call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"evil", b""), [page])
+    err, _, fds = call(s, HELLO, hello_body(os.getpid(), b"evil", b""), [page])
     assert err == 0 and len(fds) == 2, (err, fds)
     return s, fds
 

@@ -23,6 +23,7 @@ for h in a b; do
 done
 
 long=${HPC_LONG:-}
+alone=$(ucx_alone)
 atomics="ucp_add ucp_fadd ucp_cswap"
 
 # perftest CLIENT TRANSPORT TEST OPTION...: runs one test of ucx_perftest, with the client on host CLIENT
@@ -30,7 +31,7 @@ perftest() {
 	local client=$1 tls=$2 t=$3 port ucx
 	shift 3
 	port=$(free_port)
-	ucx="env UCX_TLS=$tls ucx_perftest -p $port"
+	ucx="env UCX_TLS=$tls ucx_perftest $alone -p $port"
 	pair_on a "$client" "$port" "$ucx" "$ucx ${ADDR4[a]} -t $t $*" || die "$t $* over $tls"
 	grep -q '^Final:' "$T/client.out" || die "$t $* over $tls: no result"
 }

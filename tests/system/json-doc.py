@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import network  # noqa: E402
 
 TYPES = {dict: "object", list: "array", str: "text", int: "number", bool: "boolean", type(None): "null"}
-COMMANDS = {"ruse status": ["status"], "ruse doctor": ["doctor"], "ruse explain": ["explain"],
+COMMANDS = {"ruse status": ["status"], "ruse doctor": ["doctor"],
+            "ruse doctor PROGRAM": ["doctor", "--json", "true"], "ruse explain": ["explain"],
             "ruse explain RX-nnn": ["explain", "RX-013"],
             "ruse explain --stuck": ["explain", "--stuck"], "ruse fault list": ["fault", "list"],
             "ruse fabric show": ["fabric", "show"], "ruse fabric address": ["fabric", "address"]}
@@ -70,7 +71,8 @@ def compare(section, want, outputs):
 
 
 def ask(ruse, env, args):
-    p = subprocess.run([ruse, *args, "--json"], env=env, text=True, check=False, stdout=subprocess.PIPE)
+    args = args if "--json" in args else [*args, "--json"]
+    p = subprocess.run([ruse, *args], env=env, text=True, check=False, stdout=subprocess.PIPE)
     return json.loads(p.stdout)
 
 
@@ -78,15 +80,18 @@ def main():
     network.own()
     ruse, stuck, mistakes, document = sys.argv[1:]
     want = documented(document)
-    outputs = {section: [] for section in COMMANDS}
+    outputs = {section: [] for section in (*COMMANDS, "ruse like")}
     with tempfile.TemporaryDirectory() as rundir:
         env = dict(os.environ, RUSE_DIR=rundir)
         for section in "ruse status", "ruse explain", "ruse explain --stuck", "ruse fault list":
             outputs[section].append(ask(ruse, env, COMMANDS[section]))
+        for args in ["list"], ["show", "e810"], ["show", "strictest"]:
+            outputs["ruse like"].append(ask(ruse, env, ["like", *args]))
         quiet = {"env": env, "check": True, "stdout": subprocess.DEVNULL}
-        subprocess.run([ruse, "run", mistakes], **quiet)
+        subprocess.run([ruse, "run", "--explain", mistakes], **quiet)
         subprocess.run([ruse, "fabric", "up", "--star", "2"], **quiet)
-        subprocess.run([ruse, "fault", "add", "drop", "1%"], **quiet)
+        # It acts on each packet, so that the wait below has a rule.
+        subprocess.run([ruse, "fault", "add", "delay", "10us"], **quiet)
         with subprocess.Popen([ruse, "run", stuck, "rnr"], env=env, text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as p:
             if p.stdout.readline() != "ready\n":
@@ -101,8 +106,9 @@ def main():
                 time.sleep(0.1)
             p.stdin.close()
         subprocess.run([ruse, "stop", "--now"], **quiet)
-    bad = [line for section in COMMANDS for line in compare(section, want[section], outputs[section])]
-    bad += [f"{section}: no command" for section in want if section not in COMMANDS]
+    bad = [line for section in outputs for line in compare(section, want[section], outputs[section])]
+    # The tests of --summary=FILE compare its section with the files (report_check.py).
+    bad += [f"{section}: no command" for section in want if section not in (*outputs, "ruse run --summary=FILE")]
     print("\n".join(sorted(set(bad))) if bad else "ok")
     return bool(bad)
 

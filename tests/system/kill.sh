@@ -48,10 +48,10 @@ touch "$T/enough"
 wait $restart || die "commands while rused was killed $kills times"
 note "rused killed $kills times"
 
-# After rused has ended the run directory is empty.
+# After rused has ended the run directory has what explains the past, and nothing else.
 "$RUSE_BUILD/ruse" stop >/dev/null || die "ruse stop"
 gone() { ! rused_pid >/dev/null; }
 wait_for 5 gone || die "rused does not stop"
-left=$(find "$RUSE_DIR" -mindepth 1)
+left=$(find "$RUSE_DIR" -mindepth 1 ! -name rused.log ! -name failures.json)
 [ -z "$left" ] || die "left in the run directory: $left"
 exit 0

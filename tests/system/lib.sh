@@ -21,15 +21,21 @@ note() { echo "# $*"; }
 die() { echo "FAIL: $*" >&2; exit 1; }
 skip() { echo "SKIP: $*"; exit 77; }
 
-# rused_pid: prints the pid of this test's rused; fails if there is none
+# ucx_alone: prints the option with which ucx_perftest is no MPI program. Where UCX is built with MPI (Debian 13) it is
+# one without a word if its input is no terminal; elsewhere the option is not known.
+ucx_alone() { ! ucx_perftest -h </dev/null 2>&1 | grep -q 'MPI mode' || echo "-P 0"; }
+
+# rused_pid: prints the pid of this test's rused; fails if there is none. It starts no process: beside programs that
+# poll, two for each directory of /proc take longer than an idle rused lives.
 rused_pid() {
-	local p
+	local p comm arg cmdline
 	for p in /proc/[0-9]*; do
-		if [ "$(cat "$p/comm" 2>/dev/null)" = rused ] &&
-			tr '\0' '\n' 2>/dev/null <"$p/cmdline" | grep -qxF -- "$RUSE_DIR"; then
-			echo "${p#/proc/}"
-			return 0
-		fi
+		{ read -r comm <"$p/comm"; } 2>/dev/null || continue
+		[ "$comm" = rused ] || continue
+		{ mapfile -d '' -t cmdline <"$p/cmdline"; } 2>/dev/null || continue
+		for arg in "${cmdline[@]}"; do
+			[ "$arg" != "$RUSE_DIR" ] || { echo "${p#/proc/}"; return 0; }
+		done
 	done
 	return 1
 }
@@ -42,6 +48,34 @@ wait_for() {
 		[ $((tries--)) -gt 0 ] || return 1
 		sleep 0.05
 	done
+}
+
+# wait [PID...]: as the builtin, but a job that still runs after WAIT_LIMIT seconds (300) is killed, so that no test
+# waits for ever; the status is then not 0
+wait() {
+	local pid late=0 rc list=("$@") tries=$((${WAIT_LIMIT:-300} * 20))
+	[ $# -gt 0 ] || mapfile -t list < <(jobs -p)
+	# Another process than a job must not be killed, whatever the number.
+	for pid in "$@"; do
+		jobs -p | grep -qx "$pid" || builtin wait "$pid" 2>/dev/null || [ $? -ne 127 ] || return 127
+	done
+	for pid in "${list[@]}"; do
+		# A job that has ended is no process any more: bash has reaped it.
+		while kill -0 "$pid" 2>/dev/null; do
+			if [ $((tries--)) -le 0 ]; then
+				echo "process $pid has not ended in ${WAIT_LIMIT:-300} seconds:" \
+					"$(tr '\0' ' ' <"/proc/$pid/cmdline")" >&2
+				kill_tree "$pid"
+				late=1
+				break
+			fi
+			sleep 0.05
+		done
+	done
+	builtin wait "$@"
+	rc=$?
+	[ $late -eq 0 ] || rc=124
+	return $rc
 }
 
 # tree PID...: prints these processes and their descendants

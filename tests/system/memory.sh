@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The torture of registered memory (memory.c) with every source of memory: the arena, a small one that is soon used up,
-# none; libc's allocator and others; and where the kernel refuses what the arena needs. MEMORY_SECONDS=N: each case
+# The torture of registered memory (memory.c) with every source of memory: the arena in both forms, a small one that is soon
+# used up, none; libc's allocator and others; and where the kernel refuses what the arena needs. MEMORY_SECONDS=N: each case
 # runs so long. MEMORY_CASES selects cases, MEMORY_SEED repeats a run's steps.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -44,23 +44,24 @@ behind() {
 	PRELOAD=$PRELOAD:$lib in_ruse "$@"
 }
 
-torture arena in_ruse
+torture default in_ruse
+RUSE_MEMORY=256M torture arena in_ruse
 RUSE_MEMORY=private torture private in_ruse
 RUSE_MEMORY=16M torture small in_ruse
 # The arena is larger than a file may be; the memfd is made without flags; the peer's arena may not be mapped.
 limited() {
 	(ulimit -f 102400 && in_ruse "$@")
 }
-torture file-size limited
-torture memfd-flags in_ruse "$RUSE_TESTBIN/seccomp" memfd_create $EINVAL
-torture no-peek in_ruse "$RUSE_TESTBIN/seccomp" process_vm_readv $ENOSYS \
+RUSE_MEMORY=256M torture file-size limited
+RUSE_MEMORY=256M torture memfd-flags in_ruse "$RUSE_TESTBIN/seccomp" memfd_create $EINVAL
+RUSE_MEMORY=256M torture no-peek in_ruse "$RUSE_TESTBIN/seccomp" process_vm_readv $ENOSYS \
 	"$RUSE_TESTBIN/seccomp" process_vm_writev $ENOSYS
 if [ -z "$(sanitizers)" ]; then
 	for name in libjemalloc libtcmalloc_minimal libmimalloc; do
 		lib=$(ldconfig -p | awk -v name="^${name}[.]so[.][0-9.]+$" '$1 ~ name { print $NF; exit }')
 		[ -n "$lib" ] || { note "$name is not installed"; continue; }
-		torture "before-$name" before "$lib"
-		torture "behind-$name" behind "$lib"
+		RUSE_MEMORY=256M torture "before-$name" before "$lib"
+		RUSE_MEMORY=256M torture "behind-$name" behind "$lib"
 	done
 fi
 exit 0

@@ -58,9 +58,99 @@ RUSE_DIR=${dir[2]} rused_pid && die "the rused of tree 2 is left"
 # It has outlived its tree.
 kill "$(cat "$T/2.watch")"
 
+note "a program that outlives its tree starts no rused in the removed directory"
+cat >"$T/tree" <<'END'
+ibv_devinfo -d rxe_0 >/dev/null || exit 9
+setsid bash -c 'for _ in $(seq 600); do [ ! -d "$RUSE_DIR" ] && break; sleep 0.1; done
+	ibv_devinfo >"$1.late" 2>&1; echo $? >"$1.status"' late "$1" &
+echo "$RUSE_DIR" >"$1"
+END
+"$ruse" run --own bash "$T/tree" "$T/3" || die "tree 3: $?"
+wait_for 100 test -s "$T/3.status" || die "tree 3: the program does not end"
+dir[3]=$(cat "$T/3")
+RUSE_DIR=${dir[3]} rused_pid && die "a rused in the removed directory"
+[ ! -e "${dir[3]}" ] || die "${dir[3]} was made again"
+[ "$(cat "$T/3.status")" != 0 ] || die "the program has a device: $(cat "$T/3.late")"
+grep -q "${dir[3]}.*No such file" "$T/3.late" || die "no reason: $(cat "$T/3.late")"
+
+note "a program that still has QPs when its tree ends"
+cat >"$T/tree" <<'END'
+ibv_rc_pingpong -d rxe_0 -g 1 -p "$2" >/dev/null &
+echo $! >"$1.program"
+for _ in $(seq 600); do
+	"$RUSE" status --json | grep -q '"qp": *[1-9]' && echo "$RUSE_DIR" >"$1" && exit
+	sleep 0.05
+done
+exit 9
+END
+for round in 1 2 3; do
+	timeout 200 "$ruse" run --own bash "$T/tree" "$T/5" "$(free_port)" 2>"$T/5.err" || die "tree 5: $(cat "$T/5.err")"
+	kill -0 "$(cat "$T/5.program")" || die "round $round: the program has ended: the test shows nothing"
+	[ ! -s "$T/5.err" ] || die "round $round: $(cat "$T/5.err")"
+	[ -z "$(ls "$XDG_RUNTIME_DIR")" ] || die "round $round: left: $(ls -R "$XDG_RUNTIME_DIR")"
+	kill "$(cat "$T/5.program")"
+done
+
+note "a rused that is stopped when its tree ends"
+cat >"$T/tree" <<'END'
+ibv_devinfo -d rxe_0 >/dev/null || exit 9
+kill -STOP "$("$RUSE" status --json | grep -oE '"pid": *[0-9]+' | head -n 1 | grep -oE '[0-9]+')"
+END
+timeout 200 "$ruse" run --own bash "$T/tree" 2>"$T/6.err" || die "tree 6: $(cat "$T/6.err")"
+grep -q "has not answered.*stopped" "$T/6.err" || die "silent: $(cat "$T/6.err")"
+[ -z "$(ls "$XDG_RUNTIME_DIR")" ] || die "left: $(ls -R "$XDG_RUNTIME_DIR")"
+
+note "what a killed ruse has left is cleared by the next start, if nothing runs there"
+cat >"$T/tree" <<'END'
+ibv_devinfo -d rxe_0 >/dev/null || exit 9
+echo "$RUSE_DIR $$" >"$1"
+exec ibv_asyncwatch -d rxe_0 >/dev/null
+END
+"$ruse" run --own bash "$T/tree" "$T/4" &
+killed=$!
+wait_for 60 test -s "$T/4" || die "tree 4"
+read -r dir program <"$T/4"
+kill -9 "$killed"
+wait "$killed" 2>/dev/null
+"$ruse" run --own true || die "beside a tree: $?"
+[ -S "$dir/rused.sock" ] || die "the directory of a program that runs was cleared"
+rused=$(RUSE_DIR=$dir rused_pid) || die "no rused of tree 4"
+kill -9 "$program" "$rused"
+ended() { ! grep -qs . "/proc/$1/cmdline"; }
+wait_for 30 ended "$rused" || die "rused has not ended"
+wait_for 30 ended "$program" || die "the program has not ended"
+# The kernel closes the files of a process after its memory is gone.
+wait_for 30 flock -n "$dir/lock" true || die "rused's lock is held"
+wait_for 30 flock -n "$dir" true || die "ruse's lock is held"
+[ -d "$dir" ] || die "no directory is left: the test shows nothing"
+"$ruse" run --own true || die "after a killed tree: $?"
+[ ! -e "$dir" ] || die "$dir is left: $(ls "$dir")"
+
 note "a program without RDMA, and one that does not exist"
 "$ruse" run --own true || die "true: $?"
 "$ruse" run --own /nothere 2>/dev/null
 [ $? = 127 ] || die "not found: another status"
+
+note "a parent that ignores SIGCHLD: the status of the program is not lost"
+/usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$ruse" run --own sh -c 'exit 7'
+[ $? = 7 ] || die "SIGCHLD ignored: another status"
+
+note "SIGINT that is sent to ruse alone, and alarm() before it, reach the program"
+# shellcheck disable=SC2016 # expanded by the inner shell
+env --default-signal=INT "$ruse" run --own sh -c 'trap "exit 8" INT; touch "$1"; while :; do sleep 0.05; done' sh "$T/int" &
+program=$!
+wait_for 60 test -e "$T/int" || die "the program does not start"
+kill -INT $program
+status=0
+wait $program || status=$?
+[ $status = 8 ] || die "status $status after SIGINT"
+/usr/bin/python3 -c 'import os, signal, sys
+signal.alarm(1)
+os.execv(sys.argv[1], sys.argv[1:])' "$ruse" run --own sh -c 'trap "exit 9" ALRM; while :; do sleep 0.05; done' &
+status=0
+wait $! || status=$?
+[ $status = 9 ] || die "status $status after alarm()"
 [ -z "$(ls "$XDG_RUNTIME_DIR")" ] || die "left: $(ls "$XDG_RUNTIME_DIR")"
 exit 0

@@ -5,6 +5,7 @@
  * engine closes the descriptors that it has for it. So the tests count the open descriptors of the
  * process to see whether the device was released.
  */
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <spawn.h>
@@ -81,6 +82,9 @@ static void read_and_write(void)
 	CHECK(writev(fd, &iov, 1) == -1 && errno == EINVAL);
 	CHECK(readv(fd, &iov, 1) == -1 && errno == EINVAL);
 	CHECK(is_device(fd) && write_faults(fd));
+	/* Numbers that no file has, also the one by which libruse.so is told of Python's lines. */
+	CHECK(write(-1, buf, 1) == -1 && errno == EBADF);
+	CHECK(write(INT_MIN, buf, 1) == -1 && errno == EBADF);
 }
 
 static void errno_is_kept(void)

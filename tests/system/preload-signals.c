@@ -385,6 +385,48 @@ static void sent_by_kill_with_default(void)
 	raise(SIGBUS);
 }
 
+static void touch_inside(void)
+{
+	const struct sigaction *volatile nowhere = (const struct sigaction *)(page + 8);
+
+	sigaction(SIGUSR1, nowhere, NULL);
+}
+
+/* What a child writes to stderr that opens a device and then calls fn(), which kills it. */
+static const char *last_words(void (*fn)(void))
+{
+	static char text[4096];
+	int fd[2], status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	CHECK(pipe(fd) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		dup2(fd[1], STDERR_FILENO);
+		setup();
+		fn();
+		_exit(0);
+	}
+	close(fd[1]);
+	while ((n = read(fd[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fd[0]);
+	text[len] = '\0';
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	return text;
+}
+
+/* A fault of libruse.so is told before the process ends, one of the program is not. */
+static void fault_inside_is_told(void)
+{
+	CHECK(strstr(last_words(touch_inside), "SIGSEGV in libruse.so+0x"));
+	CHECK(!strcmp(last_words(touch), ""));
+}
+
 static const struct testcase cases[] = {
 	{ "no-handler", no_handler, 0 },
 	{ "no-handler-own-fault", no_handler_own_fault, SIGSEGV },
@@ -408,6 +450,7 @@ static const struct testcase cases[] = {
 	{ "own-fault-while-blocked", own_fault_while_blocked, SIGSEGV },
 	{ "sent-by-kill", sent_by_kill, 0 },
 	{ "sent-by-kill-with-default", sent_by_kill_with_default, SIGBUS },
+	{ "fault-inside-is-told", fault_inside_is_told, 0 },
 };
 
 int main(int argc, char **argv)

@@ -18,6 +18,8 @@ finish() {
 }
 mount --make-rprivate / || die "no mounts of its own"
 mount --bind "$RUSE_BUILD" /mnt || die "no build tree for other users"
+# The new /tmp hides a checkout below /tmp; programs such as pyenv's python3 need a working directory that exists.
+cd / || exit 1
 mount -t tmpfs -o mode=1777 none /tmp || die "no /tmp of its own"
 trap finish EXIT
 export -n RUSE_DIR
@@ -34,6 +36,13 @@ start="/mnt/ruse fault seed 1 && /mnt/ruse stop --now"
 
 as 4001 sh -c "$start" || die "user 4001"
 [ "$(stat -c %u:%a /tmp/ruse-4001)" = 4001:700 ] || die "no /tmp/ruse-4001"
+
+# A umask that takes all permissions leaves no directory that cannot be used.
+as 4008 sh -c "umask 777; $start" || die "umask 777"
+as 4008 sh -c 'umask 777; /mnt/ruse run --own true' || die "umask 777: --own"
+as 4008 sh -c "umask 777; cd /tmp/ruse-4008 && /mnt/ruse run --dir new true" || die "umask 777: --dir"
+[ "$(stat -c %a /tmp/ruse-4008 /tmp/ruse-4008/new | sort -u)" = 700 ] || die "umask 777: $(ls -lR /tmp/ruse-4008)"
+[ "$(echo /tmp/ruse-own.*)" = '/tmp/ruse-own.*' ] || die "umask 777: left: $(ls -ld /tmp/ruse-own.*)"
 
 # Users 4002 and 4003 are both root in a user namespace, and each gets the directory of its real user ID.
 for uid in 4002 4003; do

@@ -10,17 +10,21 @@ import time
 
 
 def message_types():
-    """enum ipc_type of ipc.h as a dictionary, without the prefix IPC_; the first value is 1."""
-    header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/ipc/ipc.h")
-    with open(header, encoding="utf-8") as f:
-        body = re.search(r"enum ipc_type \{(.*?)\};", f.read(), re.S).group(1)
-    names = re.findall(r"IPC_(\w+)", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+    """The names in messages.def, as a dictionary of the types; the first is 1."""
+    table = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/ipc/messages.def")
+    with open(table, encoding="utf-8") as f:
+        names = re.findall(r"^MESSAGE\((\w+)", f.read(), re.M)
     return {name: n for n, name in enumerate(names, 1)}
 
 
 globals().update(message_types())           # HELLO, LEASE and so on
 EBUSY, ENOSPC = -16, -28
 F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
+
+
+def hello_body(pid, comm, sock, run=0):
+    """The body of HELLO (struct ipc_hello): namespaces and the process number are 0."""
+    return struct.pack("<QQi16s32s4xQ", 0, 0, pid, comm, sock, run)
 
 
 def connect(wait=False):
@@ -58,9 +62,9 @@ def process(wait=False):
     """A connection that has sent HELLO as a process does."""
     s = connect(wait)
     page = os.memfd_create("page", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(page, 32768)
+    os.ftruncate(page, 65536)
     fcntl.fcntl(page, F_ADD_SEALS, F_SEAL_SHRINK)
-    hello = struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"test", b"sock")
+    hello = hello_body(os.getpid(), b"test", b"sock")
     try:
         err, _, fds = call(s, HELLO, hello, [page])
     except (EOFError, ConnectionResetError, BrokenPipeError):

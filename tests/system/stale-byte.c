@@ -7,21 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "ucma.h"
 
 /* The memory that rused shares for the file. */
-static struct ucma_shm *file_shm(void)
+static struct cmshare_file *file_shm(void)
 {
 	unsigned long start, end;
 	char line[256];
 	FILE *f = fopen("/proc/self/maps", "r");
-	struct ucma_shm *shm = NULL;
+	struct cmshare_file *shm = NULL;
 
 	CHECK(f);
 	while (!shm && fgets(line, sizeof(line), f))
 		if (strstr(line, "/memfd:ruse-cm-file") && sscanf(line, "%lx-%lx", &start, &end) == 2)
-			shm = (struct ucma_shm *)start;
+			shm = (struct cmshare_file *)start;
 	fclose(f);
 	CHECK(shm);
 	return shm;
@@ -39,7 +39,7 @@ int main(void)
 {
 	struct pollfd p = { .fd = open_cm(0), .events = POLLIN };
 	struct rdma_ucm_event_resp ev;
-	struct ucma_shm *shm;
+	struct cmshare_file *shm;
 
 	resolve(p.fd);
 	CHECK(poll(&p, 1, 10000) == 1);

@@ -35,12 +35,13 @@ mkdir -m 700 "$T/run.broken" "$T/run.absent" "$T/run.leases"
 # A directory in place of a file, so that rused itself fails at its start.
 mkdir "$T/run.leases/leases"
 # A program tries for seconds to start rused: side by side.
-(trap - EXIT; refused broken "$T/run.broken: connect: No such file or directory" \
-	"rused $T/broken/rused failed: " "rused: error: no luck today") &
+(trap - EXIT; refused broken "cannot reach rused: no luck today" \
+	"rused is $T/broken/rused, its run directory $T/run.broken;") &
 cases=($!)
-(trap - EXIT; refused absent "$T/run.absent: exec: No such file or directory") &
+(trap - EXIT; refused absent "cannot reach rused: exec: No such file or directory" \
+	"rused is $T/absent/rused, its run directory $T/run.absent;") &
 cases+=($!)
-(trap - EXIT; refused leases "failed: rused: error: cannot start in $T/run.leases: ") &
+(trap - EXIT; refused leases "cannot reach rused: cannot start in $T/run.leases: ") &
 cases+=($!)
 for p in "${cases[@]}"; do
 	wait "$p" || die "a message is wrong"

@@ -31,7 +31,7 @@ sys.exit(have != want)
 END
 }
 
-other="small, allocated before libibverbs, or by another allocator"
+other="not allocated page-aligned, or before RDMA was used: see RUSE_MEMORY"
 stack="private 1 100 a stack"
 file="private 1 300 a mapped file, shared memory or static data"
 small="private 1 200 $other"

@@ -33,10 +33,10 @@ perf() {
 # sizes "SIZE..." TOOL OPTIONS...: perf with these sizes, in the long form with every size. With -a perftest
 # burns half a second of CPU time for each of its 23 sizes, to measure the CPU's frequency.
 sizes() {
-	local size list=$1
+	local size wanted=$1
 	shift
-	[ -z "${TRANSPORTS_LONG:-}" ] || list=all
-	for size in $list; do
+	[ -z "${TRANSPORTS_LONG:-}" ] || wanted=all
+	for size in $wanted; do
 		case $size in
 		all) perf "$@" -a ;;
 		*) perf "$@" -s "$size" ;;
@@ -64,14 +64,14 @@ pingpongs
 note "ring copy, no direct placement"
 RUSE_NO_CMA=1 RUSE_NO_DIRECT=1 pingpongs
 
-perf ib_send_bw -c UC -a -n 20
+sizes "2 4096 65536 8388608" ib_send_bw -c UC -n 20
 for tool in ib_write_bw ib_send_lat ib_write_lat; do
 	sizes "2 65536 8388608" $tool -c UC -n 20
 done
 perf ib_send_bw -c UC -b -s 8192 -n 500
 perf ib_write_bw -c UC -q 8 -s 4096 -n 500
 perf ib_send_bw -c UC -e -s 4096 -n 500
-perf ib_send_bw -c UD -a -n 200
+sizes "2 256 1024" ib_send_bw -c UD -n 200
 sizes "2 1024" ib_send_lat -c UD -n 200
 perf ib_send_bw -c UD -b -s 1024 -n 500
 perf ib_send_bw -c UD -q 8 -s 512 -n 500

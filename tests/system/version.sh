@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A process and a rused of different versions: both say so, the process gets no device, and
-# `ruse stop --now' ends that rused.
+# `ruse stop --now` ends that rused.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export PYTHONPATH=${BASH_SOURCE%/*} RUN=$RUSE_DIR
@@ -49,7 +49,7 @@ wait_for 20 test -S "$RUSE_DIR/rused.sock" || die "no socket"
 tells() {
 	grep -c "of another version\|do not work together" "$1" | grep -qx 1 || { cat "$1"; die "$2: no message, or several"; }
 	for text in "$2 is of version $release (messages 1)" "(pid $other) of version 7.8.9 (messages 99)" \
-		"\`ruse stop --now' ends that rused"; do
+		"\`ruse stop --now\` ends that rused"; do
 		grep -qF -- "$text" "$1" || { cat "$1"; die "$2: no '$text'"; }
 	done
 }

@@ -18,6 +18,7 @@ suite_on() {
 		ruse_on a env -C "$T/tests" RUSE_LINK=udp timeout 250 /usr/bin/python3 "$here/rdma_core_run.py" \
 			"$table" --dev rxe_0 --gid "$(gid a "$1")" >"$T/out" 2>&1 ||
 			{ cat "$T/out"; die "IPv$1, round $round"; }
+		grep '^NEWS: ' "$T/out"
 	done
 	sent=$(($(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts) - sent))
 	note "IPv$1, $sent packets: $(tail -n 1 "$T/out")"

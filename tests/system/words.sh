@@ -48,7 +48,7 @@ def ask(kind, body):
     return answer
 
 s = connect()
-assert call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"words", b""))[0] == 0
+assert call(s, HELLO, hello_body(os.getpid(), b"words", b""))[0] == 0
 
 odd = [b"", b"/", b"H1/", b"/1", b"H1/99999999999999999999", b"-1", b"0", b"%s%n", b"x" * 200,
        b"x" * 4200, b"\xff\xfe", b"--star", b"on", b"up", b"1/1/1", b"::/0", b"1.2.3.4/33", b"nan",
@@ -106,7 +106,7 @@ ask(FAULT, b"del all")
 # Capture requests with a socket name that is empty, does not exist, or has no terminating NUL.
 for sock in (b"", b"x" * 32, b"\xff" * 32, b"nothing"):
     c = connect()
-    assert call(c, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"words", b""))[0] == 0
+    assert call(c, HELLO, hello_body(os.getpid(), b"words", b""))[0] == 0
     try:
         call(c, CAPTURE, (sock + bytes(40))[:32] + bytes(8))
     except (EOFError, ConnectionResetError):

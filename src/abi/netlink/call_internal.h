@@ -6,7 +6,7 @@
 #include "abi/netlink/nldev_internal.h"
 
 struct nldev_call {
-	const struct nldev_host *h;
+	const struct nldev_ctx *h;
 	const struct nlmsghdr *req;
 	const struct nlattr *tb[NLDEV_TB];
 	nldev_reply_fn reply;

@@ -11,7 +11,6 @@
 #include "abi/netlink/nldev_internal.h"
 #include "base/devnum.h"
 
-#define RXE_CAP_FLAGS 0x01223c76u	/* device_cap_flags of the kernel's rxe */
 #define RXE_DRIVER_ID 14		/* RDMA_DRIVER_RXE */
 #define RXE_UVERBS_ABI 2
 #define NODE_CA 1
@@ -54,14 +53,14 @@ int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d)
 	return rc ? rc : nldev_put_str(m, RDMA_NLDEV_ATTR_DEV_NAME, d->name);
 }
 
-int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
+int nldev_fill_dev(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	const struct host_dev *d = &h->page->dev[dev];
 	uint64_t guid = guid_host(d->node_guid);
 
 	/* No FW_VERSION: the kernel omits an empty one. */
 	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
-	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, RXE_CAP_FLAGS) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, h->page->cap_flags) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, guid) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID,
 			  d->ib.host ? guid_host(d->ib.sys_image_guid) : guid) ||
@@ -86,7 +85,7 @@ static int fill_port_ib(struct nldev_msg *m, const struct host_dev *d)
 	return 0;
 }
 
-int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev)
+int nldev_fill_port(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	const struct host_dev *d = &h->page->dev[dev];
 
@@ -103,7 +102,7 @@ int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	return 0;
 }
 
-int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev)
+int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	const struct host_dev *d = &h->page->dev[dev];
 	uint64_t devt = (d->minor & 0xff) | UVERBS_MAJOR << 8 |

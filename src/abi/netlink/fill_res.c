@@ -93,7 +93,7 @@ static int fill_cq(struct nldev_msg *m, const struct nldev_res *r)
 	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
 }
 
-static int fill_mr(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+static int fill_mr(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r)
 {
 	if (h->admin && (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_RKEY, r->rec.mr.rkey) ||
 			 nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LKEY, r->rec.mr.lkey)))
@@ -104,7 +104,7 @@ static int fill_mr(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return put_ref(m, RDMA_NLDEV_ATTR_RES_PDN, r, r->rec.pd);
 }
 
-static int fill_pd(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+static int fill_pd(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r)
 {
 	if ((h->admin && nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LOCAL_DMA_LKEY, 0)) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_USECNT, r->rec.users) ||
@@ -141,7 +141,7 @@ static int by_number(const void *a, const void *b)
 /*
  * The numbers of the QPs that use the SRQ, ascending. The caller frees the result; NULL: no memory.
  */
-static uint32_t *srq_qps(const struct nldev_host *h, const struct nldev_res *r, size_t *nqps)
+static uint32_t *srq_qps(const struct nldev_ctx *h, const struct nldev_res *r, size_t *nqps)
 {
 	const struct nldev_res *all;
 	uint32_t *qpn;
@@ -161,7 +161,7 @@ static uint32_t *srq_qps(const struct nldev_host *h, const struct nldev_res *r, 
 }
 
 /* The QPs that use the SRQ, as ranges, because a datagram has no room for many single entries. */
-static int fill_srq_qps(struct nldev_msg *m, const struct nldev_host *h,
+static int fill_srq_qps(struct nldev_msg *m, const struct nldev_ctx *h,
 			const struct nldev_res *r)
 {
 	struct nlattr *table = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP);
@@ -184,7 +184,7 @@ static int fill_srq_qps(struct nldev_msg *m, const struct nldev_host *h,
 	return rc;
 }
 
-static int fill_srq(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+static int fill_srq(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r)
 {
 	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_SRQN, r->rec.srq.srqn) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, r->rec.type) ||
@@ -213,7 +213,7 @@ static int fill_cm_id(struct nldev_msg *m, const struct nldev_cm_id *id)
 	return nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_CM_IDN, id->id);
 }
 
-int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+int nldev_fill_obj(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r)
 {
 	int rc = 0;
 
@@ -247,7 +247,7 @@ int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return rc ? rc : nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)r->pid);
 }
 
-static uint64_t res_objects(const struct nldev_host *h, int dev, enum res_kind kind)
+static uint64_t res_objects(const struct nldev_ctx *h, int dev, enum res_kind kind)
 {
 	const struct nldev_res *all;
 	uint64_t found = 0;
@@ -260,7 +260,7 @@ static uint64_t res_objects(const struct nldev_host *h, int dev, enum res_kind k
 	return found;
 }
 
-int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
+int nldev_fill_res(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	static const enum res_kind order[] = { RES_PD, RES_CQ, RES_QP, RES_CM_ID, RES_MR, RES_CTX,
 					       RES_SRQ };
@@ -287,7 +287,7 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	return 0;
 }
 
-int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev)
+int nldev_fill_stat(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	struct nlattr *table, *entry;
 
@@ -297,13 +297,13 @@ int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	table = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	if (!table)
 		return -EMSGSIZE;
-	for (unsigned int i = 0; i < CNT_COUNT; i++) {
-		const char *name = rdev_counter_name((enum rdev_counter)i);
+	for (uint32_t i = 0; i < h->shown->dir[LIKE_HW_COUNTERS].n; i++) {
+		const char *name = h->shown->dir[LIKE_HW_COUNTERS].name[i];
 
 		entry = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
 		if (!entry || nldev_put_str(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name) ||
 		    nldev_put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE,
-				  h->counter[dev][i]))
+				  h->stat[dev][i]))
 			return -EMSGSIZE;
 		mnl_attr_nest_end(m->nlh, entry);
 	}

@@ -108,7 +108,7 @@ static void netlink_message(struct nldev_call *c)
 		netlink_ack(c, rc);
 }
 
-void nldev_input(const struct nldev_host *h, const void *req, size_t len,
+void nldev_input(const struct nldev_ctx *h, const void *req, size_t len,
 		 nldev_reply_fn reply, void *arg)
 {
 	union {

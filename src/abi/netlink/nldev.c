@@ -119,7 +119,7 @@ static int reply_one(struct nldev_call *c, const struct cmd *cmd, nldev_fill_fn 
 	return 0;
 }
 
-static int fill_sys(struct nldev_msg *m, const struct nldev_host *h, int dev)
+static int fill_sys(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
 	return nldev_fill_sys(m);
 }
@@ -129,7 +129,7 @@ static int doit_sys(struct nldev_call *c, int dev)
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_SYS_GET], fill_sys, 0);
 }
 
-static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_host *h, int unused)
+static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_ctx *h, int unused)
 {
 	return nldev_fill_rdma_cm(m);
 }

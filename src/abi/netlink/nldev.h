@@ -9,6 +9,7 @@
 #define RUSE_ABI_NETLINK_NLDEV_H
 
 #include <sys/socket.h>
+#include "core/like_shown.h"
 #include "ipc/res.h"
 
 #define NLDEV_DGRAM_MAX 4096	/* size of iproute2's read buffer */
@@ -35,9 +36,10 @@ struct nldev_res {
 	const struct nldev_cm_id *cm;	/* for kind RES_CM_ID only */
 };
 
-struct nldev_host {
+struct nldev_ctx {
 	const struct host_page *page;	/* rused's own copy, trusted */
-	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];	/* of page->dev[i], by enum rdev_counter */
+	const struct like_shown *shown;	/* the names of the hw_counters */
+	uint64_t stat[HOST_MAX_DEVS][LIKE_MAX_SHOWN];	/* their values, of page->dev[i] */
 	/*
 	 * Returns all objects of all processes; *n is their number. Called for each message that asks
 	 * about objects. The array must stay valid until nldev_input() returns; the caller of
@@ -72,7 +74,7 @@ typedef void (*nldev_reply_fn)(void *arg, const void *dgram, size_t len);
  * A datagram of more than 16384 bytes is dropped. A message whose nlmsg_len is below 16 or beyond the
  * end of the datagram gets no answer, nor do the messages after it.
  */
-void nldev_input(const struct nldev_host *h, const void *req, size_t len,
+void nldev_input(const struct nldev_ctx *h, const void *req, size_t len,
 		 nldev_reply_fn reply, void *arg);
 
 #endif

@@ -25,7 +25,7 @@ int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool stric
 uint32_t nldev_attr_u32(const struct nlattr *a);
 
 /* True if the requesting program sees the device. */
-static inline bool nldev_sees(const struct nldev_host *h, const struct host_dev *d)
+static inline bool nldev_sees(const struct nldev_ctx *h, const struct host_dev *d)
 {
 	return d->in_use && d->ib.host == h->host;
 }
@@ -47,14 +47,14 @@ int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d);
 struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type);
 
 /* Fills the body of a message about one device: dev is an index into h->page->dev. 0 or -EMSGSIZE. */
-typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_host *h, int dev);
+typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 
-int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev);
-int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev);
-int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
-int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_dev(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+int nldev_fill_port(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+int nldev_fill_res(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+int nldev_fill_stat(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 /* The body of an entry for one object. 0 or -EMSGSIZE. */
-int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r);
+int nldev_fill_obj(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r);
 /*
  * A dump of objects has a nested attribute, the table, that contains a nested attribute per object,
  * the entry. These are the types of both for objects of this kind.
@@ -63,7 +63,7 @@ uint16_t nldev_obj_table(enum res_kind kind);
 uint16_t nldev_obj_entry(enum res_kind kind);
 /* The number that selects the object in a request: LQPN, CQN and so on. */
 uint32_t nldev_obj_id(const struct nldev_res *r);
-int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 int nldev_fill_rdma_cm(struct nldev_msg *m);
 int nldev_fill_sys(struct nldev_msg *m);
 

@@ -3,6 +3,7 @@
  * The attribute files of a device. A table has one row per file, with its text or with the function
  * that prints it.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,15 +142,16 @@ static const struct attr {
 	const char *text;	/* constant text; NULL: show() prints it */
 	void (*show)(char *t, const struct host_dev *d);
 	enum link_layer only;
+	size_t like;	/* not 0: member of struct like_shown, the text of devices on an interface if it is set */
 } attrs[] = {
 	{ "node_type", .text = "1: CA\n" },
 	{ "node_guid", .show = show_guid },
 	{ "sys_image_guid", .show = show_image_guid },
-	{ "node_desc", .show = show_desc },
-	{ "fw_ver", .text = "\n" },
-	{ "hw_rev", .text = "0\n", .only = IB },
-	{ "hca_type", .show = show_hca_type, .only = IB },
-	{ "board_id", .show = show_board_id, .only = IB },
+	{ "node_desc", .show = show_desc, .like = offsetof(struct like_shown, node_desc) },
+	{ "fw_ver", .text = "\n", .like = offsetof(struct like_shown, fw_ver) },
+	{ "hw_rev", .text = "0\n", .only = IB, .like = offsetof(struct like_shown, hw_rev) },
+	{ "hca_type", .show = show_hca_type, .only = IB, .like = offsetof(struct like_shown, hca_type) },
+	{ "board_id", .show = show_board_id, .only = IB, .like = offsetof(struct like_shown, board_id) },
 	{ "parent", .show = show_parent, .only = ROCE },
 	{ "uevent", .show = show_uevent },
 	{ "ports/1/state", .show = show_state },
@@ -162,25 +164,19 @@ static const struct attr {
 	{ "ports/1/cap_mask", .show = show_cap_mask },
 	{ "ports/1/link_layer", .show = show_link_layer },
 	{ "ports/1/pkeys/0", .text = "0xffff\n", .only = ROCE },
-	{ "ports/1/hw_counters/lifespan", .text = "12\n" },
-	{ "ports/1/hw_counters/ack_deferred", .text = "0\n" },
-	{ "ports/1/hw_counters/completer_retry_err", .text = "0\n" },
-	{ "ports/1/hw_counters/duplicate_request", .text = "0\n" },
-	{ "ports/1/hw_counters/link_downed", .text = "0\n" },
-	{ "ports/1/hw_counters/out_of_seq_request", .text = "0\n" },
-	{ "ports/1/hw_counters/rcvd_pkts", .text = "0\n" },
-	{ "ports/1/hw_counters/rcvd_rnr_err", .text = "0\n" },
-	{ "ports/1/hw_counters/rcvd_seq_err", .text = "0\n" },
-	{ "ports/1/hw_counters/rdma_recvs", .text = "0\n" },
-	{ "ports/1/hw_counters/rdma_sends", .text = "0\n" },
-	{ "ports/1/hw_counters/retry_exceeded_err", .text = "0\n" },
-	{ "ports/1/hw_counters/retry_rnr_exceeded_err", .text = "0\n" },
-	{ "ports/1/hw_counters/send_err", .text = "0\n" },
-	{ "ports/1/hw_counters/send_rnr_err", .text = "0\n" },
-	{ "ports/1/hw_counters/sent_pkts", .text = "0\n" },
 };
 
-int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *now)
+/* The adapter's text; NULL: it has none. */
+static const char *attr_like(const struct attr *a, const struct host_dev *d,
+			     const struct like_shown *like)
+{
+	const char *text = (const char *)like + a->like;
+
+	return a->like && !d->ib.host && *text ? text : NULL;
+}
+
+int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *now,
+		    const struct like_shown *like)
 {
 	char path[256], old[TREE_TEXT_MAX], text[TREE_TEXT_MAX];
 	int first = 0;
@@ -188,10 +184,14 @@ int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *
 
 	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
 		const struct attr *a = &attrs[i];
+		const char *own = attr_like(a, now, like);
 
-		if ((was && !a->show) || a->only == (now->ib.host ? ROCE : IB))
+		if ((was && (!a->show || own)) ||
+		    (a->only == (now->ib.host ? ROCE : IB) && !own))
 			continue;
-		if (a->show) {
+		if (own) {
+			PATH_OF(text, "%s\n", own);
+		} else if (a->show) {
 			a->show(text, now);
 			if (was) {
 				a->show(old, was);
@@ -200,7 +200,7 @@ int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *
 			}
 		}
 		PATH_OF(path, DEV_DIR "/%s", now->name, a->path);
-		tree_first_error(&first, tree_put(run, path, a->show ? text : a->text));
+		tree_first_error(&first, tree_put(run, path, own || a->show ? text : a->text));
 	}
 	return first;
 }

@@ -12,6 +12,7 @@
 #ifndef RUSE_ABI_SYSFS_H
 #define RUSE_ABI_SYSFS_H
 
+#include "core/like_shown.h"
 #include "ipc/pages.h"
 
 /* Create the directories that exist without a device. 0 or -errno. */
@@ -21,8 +22,10 @@ int sysfs_init(int run);
  * device; `now` is NULL for a device that is removed. Only files whose content differs are written,
  * each atomically: a reader sees the old text or the new one. Returns the -errno of the first failure,
  * or 0; after a failure the other files are still written. A removal ignores errors and returns 0.
+ * like: its counters and identity, the same for all calls; of a fabric's device only hw_counters.
  */
-int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
+int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now,
+		 const struct like_shown *like);
 /*
  * Create the files of umadN and issmN, where N is n, for a port of device ibdev. sysfs_device() must
  * have created the device. Each of the two gets a directory below devices/virtual, a link in

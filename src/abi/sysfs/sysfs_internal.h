@@ -4,6 +4,7 @@
 #define RUSE_ABI_SYSFS_INTERNAL_H
 
 #include <stddef.h>
+#include "core/like_shown.h"
 #include "ipc/pages.h"
 
 #define TREE_TEXT_MAX 128
@@ -31,7 +32,8 @@ static inline void tree_first_error(int *first, int rc)
 }
 
 /* attrs_ib.c: write the attribute files that differ from those of *was. was NULL: all. 0 or -errno. */
-int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *now);
+int sysfs_put_attrs(int run, const struct host_dev *was, const struct host_dev *now,
+		    const struct like_shown *like);
 /* cm_counters.c: create the counters of a new device, all 0. 0 or -errno. */
 int sysfs_cm_counters(int run, const char *dev);
 

@@ -17,6 +17,9 @@
 static char dir[32];
 static int run;
 static struct host_dev dev;
+static struct like_shown like = {
+	.dir[LIKE_HW_COUNTERS] = { .n = 2, .name = { "sent_pkts", "rcvd_pkts" } },
+};
 
 static int setup(void **state)
 {
@@ -27,11 +30,11 @@ static int setup(void **state)
 	memset(&dev, 0, sizeof(dev));
 	dev = (struct host_dev){ .in_use = 1, .index = 1, .name = "rxe_0", .minor = 192, .state = 4,
 				 .phys_state = 5, .active_width = 1, .active_speed = 1,
-				 .cap_mask = 0x10000, .ndev = "eth0", .ngids = 2 };
+				 .cap_mask = 0x10000, .ndev = "eth0", .gid_len = 1024, .ngids = 2 };
 	memcpy(dev.node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
 	memcpy(dev.gid[0].raw, "\xfe\x80\0\0\0\0\0\0\x50\x54\x00\xff\xfe\x77\x00\x01", 16);
 	memcpy(dev.gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xc0\xa8\x4d\x01", 16);
-	return sysfs_init(run) || sysfs_device(run, NULL, &dev);
+	return sysfs_init(run) || sysfs_device(run, NULL, &dev, &like);
 }
 
 static int entries(const char *path)
@@ -108,7 +111,10 @@ static void test_device(void **state)
 	assert_int_equal(entries("sys/class/" P "cm_tx_retries"), 11);
 	assert_int_equal(sysfs_cm_counter(run, "rxe_0", 2, 7, 5), 0);
 	expect(P "cm_rx_msgs/sidr_req", "5\n");
-	/* ports/1/counters belongs to the performance agent, which RoCE does not have. */
+	assert_int_equal(entries("sys/class/" P "hw_counters"), 3);
+	expect(P "hw_counters/rcvd_pkts", "0\n");
+	expect(P "hw_counters/lifespan", "12\n");
+	/* rxe has no performance agent. */
 	assert_int_equal(faccessat(run, "sys/class/" P "counters", F_OK, 0), -1);
 	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 17), 0);
 	expect(P "hw_counters/sent_pkts", "17\n");
@@ -137,7 +143,7 @@ static void test_change(void **state)
 	memset(&dev.gid[1], 0, sizeof(dev.gid[1]));
 	memcpy(dev.gid[3].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x00\x00\x01", 16);
 	dev.ngids = 4;
-	assert_int_equal(sysfs_device(run, &was, &dev), 0);
+	assert_int_equal(sysfs_device(run, &was, &dev, &like), 0);
 	expect(P "state", "1: DOWN\n");
 	expect(P "phys_state", "2: Polling\n");
 	expect(P "gids/1", "0000:0000:0000:0000:0000:0000:0000:0000\n");
@@ -147,6 +153,26 @@ static void test_change(void **state)
 	/* Empty entries share one file: writing one entry must not change the others. */
 	expect(P "gids/4", "0000:0000:0000:0000:0000:0000:0000:0000\n");
 	assert_int_equal(entries("."), 2);
+}
+
+/* Entries of both RoCE versions, in a table that is shorter than the host page's. */
+static void test_types(void **state)
+{
+	struct host_dev was = dev;
+
+	sysfs_device(run, &dev, NULL, &like);
+	dev.gid_len = 32;
+	dev.gid[0].v1 = 1;
+	assert_int_equal(sysfs_device(run, NULL, &dev, &like), 0);
+	assert_int_equal(entries("sys/class/" P "gids"), 32);
+	expect(P "gids/31", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	expect(P "gid_attrs/types/0", "IB/RoCE v1\n");
+	expect(P "gid_attrs/types/1", "RoCE v2\n");
+	was = dev;
+	dev.gid[1].v1 = 1;
+	assert_int_equal(sysfs_device(run, &was, &dev, &like), 0);
+	expect(P "gid_attrs/types/1", "IB/RoCE v1\n");
+	assert_int_equal(entries("sys/class/" P "gids"), 32);
 }
 
 static void test_rates(void **state)
@@ -162,9 +188,28 @@ static void test_rates(void **state)
 
 		dev.active_width = rows[i].width;
 		dev.active_speed = rows[i].speed;
-		assert_int_equal(sysfs_device(run, &was, &dev), 0);
+		assert_int_equal(sysfs_device(run, &was, &dev, &like), 0);
 		expect(P "rate", rows[i].text);
 	}
+}
+
+/* An open descriptor keeps the old text. No temporary file is left, also not one of a rused that was killed. */
+static void test_replace(void **state)
+{
+	char text[32] = "";
+	int fd, left;
+
+	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 7), 0);
+	fd = openat(run, "sys/class/" P "hw_counters/sent_pkts", O_RDONLY);
+	left = openat(run, ".new", O_WRONLY | O_CREAT | O_EXCL, 0400);
+	assert_true(fd >= 0 && left >= 0);
+	close(left);
+	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 8), 0);
+	expect(P "hw_counters/sent_pkts", "8\n");
+	assert_int_equal(read(fd, text, sizeof(text)), 2);
+	assert_string_equal(text, "7\n");
+	close(fd);
+	assert_int_equal(faccessat(run, ".new", F_OK, 0), -1);
 }
 
 static void test_mad(void **state)
@@ -194,7 +239,7 @@ static void test_mad(void **state)
 
 static void test_gone(void **state)
 {
-	assert_int_equal(sysfs_device(run, &dev, NULL), 0);
+	assert_int_equal(sysfs_device(run, &dev, NULL, &like), 0);
 	assert_int_equal(entries("sys/class/infiniband"), 0);
 	assert_int_equal(entries("sys/class/infiniband_verbs"), 1);
 	assert_int_equal(entries("sys/devices/virtual/infiniband"), 0);
@@ -203,13 +248,38 @@ static void test_gone(void **state)
 	expect("misc/rdma_cm/dev", "10:124\n");
 }
 
+/* A device with the counters and the identity of an adapter. */
+static void test_like(void **state)
+{
+	const struct like_shown rxe = like;
+
+	sysfs_device(run, &dev, NULL, &like);
+	like.dir[LIKE_COUNTERS].n = 1;
+	like.dir[LIKE_COUNTERS].name[0] = "port_xmit_data";
+	strcpy(like.fw_ver, "16.1");
+	strcpy(like.board_id, "MT_1");
+	strcpy(like.node_desc, "an adapter");
+	assert_int_equal(sysfs_device(run, NULL, &dev, &like), 0);
+	expect(P "counters/port_xmit_data", "0\n");
+	assert_int_equal(sysfs_counter(run, "rxe_0", "counters/port_xmit_data", 5), 0);
+	expect(P "counters/port_xmit_data", "5\n");
+	expect(R "fw_ver", "16.1\n");
+	expect(R "board_id", "MT_1\n");
+	expect(R "node_desc", "an adapter\n");
+	expect(R "hca_type", NULL);
+	like = rxe;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_types, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mad, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_like, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 	};
 

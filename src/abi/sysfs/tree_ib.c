@@ -59,7 +59,8 @@ static int put_gid_attrs(int run, const struct host_dev *d, uint32_t i, bool use
 		return 0;
 	}
 	PATH_OF(name, "%s\n", d->ndev);
-	tree_first_error(&first, tree_put(run, types, d->ib.host ? "IB/RoCE v1\n" : "RoCE v2\n"));
+	tree_first_error(&first, tree_put(run, types, d->ib.host || d->gid[i].v1 ? "IB/RoCE v1\n" :
+										   "RoCE v2\n"));
 	if (d->ndev[0])
 		tree_first_error(&first, tree_put(run, ndevs, name));
 	return first;
@@ -72,7 +73,8 @@ static int put_gid(int run, const struct host_dev *was, const struct host_dev *n
 	char path[256], text[TREE_TEXT_MAX];
 	int first = 0;
 
-	if (was && !memcmp(gid_at(was, i), g, 16) && !strcmp(was->ndev, now->ndev))
+	if (was && !memcmp(gid_at(was, i), g, 16) && was->gid[i].v1 == now->gid[i].v1 &&
+	    !strcmp(was->ndev, now->ndev))
 		return 0;
 	PATH_OF(path, DEV_DIR "/ports/1/gids/%u", now->name, i);
 	if (used) {
@@ -95,7 +97,6 @@ static int make_links(int run, const struct host_dev *d)
 {
 	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
 					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
-					    "ports/1/hw_counters",
 					    "ports/1/cm_tx_msgs", "ports/1/cm_tx_retries",
 					    "ports/1/cm_rx_msgs", "ports/1/cm_rx_duplicates",
 					    "device/net" };
@@ -107,17 +108,38 @@ static int make_links(int run, const struct host_dev *d)
 		PATH_OF(path, DEV_DIR "/%s", d->name, dirs[i]);
 		tree_first_error(&first, tree_mkdir(run, path));
 	}
-	/*
-	 * ports/1/counters shows the counters of the performance agent (PMA). RoCE ports have no
-	 * PMA, and the kernel creates the directory only for drivers with process_mad().
-	 */
-	if (d->ib.host) {
-		PATH_OF(path, DEV_DIR "/ports/1/counters", d->name);
-		tree_first_error(&first, tree_mkdir(run, path));
-	}
 	PATH_OF(path, DEV_DIR "/subsystem", d->name);
 	if (symlinkat("../../../../class/infiniband", run, path))
 		tree_first_error(&first, -errno);
+	return first;
+}
+
+/*
+ * ports/1/counters shows the counters of the performance agent (PMA). rxe has none, and the kernel creates the directory
+ * only for drivers with process_mad(). That of a fabric's device is filled by its fabric.
+ */
+static int put_counters(int run, const struct host_dev *d, const struct like_shown *like)
+{
+	static const char *const names[LIKE_DIRS] = { [LIKE_HW_COUNTERS] = "hw_counters",
+						      [LIKE_COUNTERS] = "counters" };
+	char path[256];
+	int first = 0;
+
+	for (int dir = 0; dir < LIKE_DIRS; dir++) {
+		bool agent = d->ib.host && dir == LIKE_COUNTERS;
+
+		PATH_OF(path, DEV_DIR "/ports/1/%s", d->name, names[dir]);
+		if (like->dir[dir].n || agent)
+			tree_first_error(&first, tree_mkdir(run, path));
+		for (uint32_t i = 0; i < like->dir[dir].n && !agent; i++) {
+			PATH_OF(path, "%s/%s", names[dir], like->dir[dir].name[i]);
+			tree_first_error(&first, sysfs_counter(run, d->name, path, 0));
+		}
+	}
+	if (!like->dir[LIKE_HW_COUNTERS].n)
+		return first;
+	PATH_OF(path, DEV_DIR "/ports/1/hw_counters/lifespan", d->name);
+	tree_first_error(&first, tree_put(run, path, "12\n"));
 	return first;
 }
 
@@ -187,11 +209,12 @@ static void remove_device(int run, const struct host_dev *d)
 	tree_remove(run, path);
 }
 
-int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now)
+int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now,
+		 const struct like_shown *like)
 {
 	char path[256], text[TREE_TEXT_MAX];
 	int first = 0;
-	uint32_t i;
+	uint32_t i, n;
 
 	if (!now) {
 		remove_device(run, was);
@@ -200,11 +223,12 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	if (!was)
 		tree_first_error(&first, make_links(run, now));
 	tree_first_error(&first, put_net(run, was, now));
-	tree_first_error(&first, sysfs_put_attrs(run, was, now));
+	tree_first_error(&first, sysfs_put_attrs(run, was, now, like));
 	tree_first_error(&first, put_pkeys(run, was, now));
-	for (i = 0; i < (now->ib.host ? DEV_IB_GID_TBL : was ? HOST_MAX_GIDS :
-							       DEV_GID_TBL);
-	     i++)
+	n = now->ib.host ? DEV_IB_GID_TBL : now->gid_len;
+	if (was)
+		n = min(n, (uint32_t)HOST_MAX_GIDS);
+	for (i = 0; i < n; i++)
 		tree_first_error(&first, put_gid(run, was, now, i));
 	if (was)
 		return first;
@@ -213,6 +237,7 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	if (symlinkat(text, run, path))
 		tree_first_error(&first, -errno);
 	tree_first_error(&first, put_verbs(run, now));
+	tree_first_error(&first, put_counters(run, now, like));
 	tree_first_error(&first, sysfs_cm_counters(run, now->name));
 	return first;
 }

@@ -58,7 +58,7 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 	list_add_tail(&ev->own, &ev->ctx->events);
 	f->nevents++;
 	ucma_file_dirty(f);
-	f->u->ops->wake(f->u->ctx, f->host, 1);
+	f->u->ops->added_events(f->u->ctx, f->host, 1);
 }
 
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
@@ -279,7 +279,7 @@ int ucma_get_event(struct ucma_call *c)
 	ret = ucma_in(c, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	if (!f->shm || !ucma_shm_take(f->shm, &resp, NULL)) {
+	if (!f->shm || !cmshare_take_event(f->shm, &resp, NULL)) {
 		if (list_empty(&f->event_list))
 			return -EAGAIN;
 		ev = list_first_entry(&f->event_list, struct ucma_event, list);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keeps the memory that rused shares with programs (ipc/ucma_shm.h) up to date. It contains an event
- * ring for each file, and for each id a card: a copy of the id's state, which programs read instead
+ * Keeps the memory that rused shares with programs (cmshare/ucma_shm.h) up to date. It contains an event
+ * ring for each file, and for each id a rec: a copy of the id's state, which programs read instead
  * of sending a query. This file also runs the commands that programs post, that is, send without
- * waiting for the result (post.c says which).
+ * waiting for the result (cmshare/postable.c says which).
  *
- * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty ids, with the
+ * Every change of an id or a file marks it dirty. ucma_flush() then writes the records of the dirty ids, with the
  * answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty files. ucma_reap() counts the
- * events that programs have read, and frees their slots of the ring, up to the first unread one. ucma_post()
+ * events that programs have read, and frees their slots of the ring, up to the first unread one. ucma_write_posted()
  * runs a command that a program has posted; its failure becomes an event.
  */
 #include <errno.h>
 #include <string.h>
-#include "abi/ucma/post.h"
+#include "cmshare/postable.h"
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 #include "rdmacm/cma_why.h"
 
 #define QPS_INIT 1	/* enum ib_qp_state */
-#define HAS_ROUTE (UCMA_HAS_ADDR | UCMA_HAS_GID | UCMA_HAS_PATH)
+#define HAS_ROUTE (CMSHARE_HAS_ADDR | CMSHARE_HAS_GID | CMSHARE_HAS_PATH)
 
-void ucma_share(struct ucma *u, struct ucma_card *cards)
+void ucma_share(struct ucma *u, struct cmshare_rec *recs)
 {
-	u->cards = cards;
+	u->recs = recs;
 }
 
 uint32_t ucma_ids(const struct ucma *u)
@@ -47,53 +47,43 @@ void ucma_dirty_conn(struct ucma_context *ctx)
 {
 	struct ucma *u = ctx->file->u;
 
-	if (u->cards && !u->answering && ctx->id < UCMA_CARDS && list_empty(&ctx->dirty))
+	if (u->recs && !u->answering && ctx->id < CMSHARE_RECS && list_empty(&ctx->dirty))
 		list_add_tail(&ctx->dirty, &u->dirty);
 }
 
-/* The cards of ids (struct ucma_card: state that programs read). */
+/* The records of ids (struct cmshare_rec: state that programs read). */
 
-static struct ucma_card *card_of(const struct ucma_context *ctx)
+static struct cmshare_rec *ucma_rec_of(const struct ucma_context *ctx)
 {
 	struct ucma *u = ctx->file->u;
 
-	return u->cards && ctx->id < UCMA_CARDS ? &u->cards[ctx->id] : NULL;
-}
-
-static void card_begin(struct ucma_card *card)
-{
-	WRITE_ONCE(card->seq, card->seq | 1);
-	smp_wmb();
-}
-
-static void card_end(struct ucma_card *card)
-{
-	smp_store_release(&card->seq, (card->seq | 1) + 1);
+	return u->recs && ctx->id < CMSHARE_RECS ? &u->recs[ctx->id] : NULL;
 }
 
 /*
- * Writes into the id's card (struct ucma_card) how many events of the id were read (`reported`), and the ring
+ * Writes into the id's record (struct cmshare_rec) how many events of the id were read (`reported`), and the ring
  * position up to which this count is complete (`reaped`). If all events of the id were read, the count is complete up
  * to the tail of the ring, because no slot before the tail holds a further event of the id.
  */
-static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
+static void ucma_rec_count(struct cmshare_rec *rec, const struct ucma_context *ctx)
 {
 	const struct ucma_file *f = ctx->file;
 
-	WRITE_ONCE(card->reported, ctx->events_reported);
-	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->box.tail : f->box.reaped);
+	WRITE_ONCE(rec->uid, ctx->uid);
+	WRITE_ONCE(rec->reported, ctx->events_reported);
+	WRITE_ONCE(rec->reaped, list_empty(&ctx->events) ? f->box.tail : f->box.reaped);
 }
 
-/* Updates the id's card after an event of the id was read. */
-static void card_reported(const struct ucma_context *ctx)
+/* Updates the id's record after an event of the id was read. */
+static void ucma_rec_reported(const struct ucma_context *ctx)
 {
-	struct ucma_card *card = card_of(ctx);
+	struct cmshare_rec *rec = ucma_rec_of(ctx);
 
-	if (!card || !card->file)
+	if (!rec || !rec->file)
 		return;
-	card_begin(card);
-	card_count(card, ctx);
-	card_end(card);
+	seqlock_write_begin(&rec->lock);
+	ucma_rec_count(rec, ctx);
+	seqlock_write_end(&rec->lock);
 }
 
 /* Event ring. */
@@ -130,18 +120,18 @@ void ucma_reap(struct ucma_file *f)
 			ucma_drop_event(f, ev);
 		else
 			ucma_event_read(f, ev);
-		card_reported(ctx);
+		ucma_rec_reported(ctx);
 	}
 }
 
 static void ucma_event_place(struct ucma_file *f, struct ucma_event *ev)
 {
 	struct inbox_slot *slot = inbox_room(&f->box);
-	struct ucma_card *card = card_of(ev->ctx);
+	struct cmshare_rec *rec = ucma_rec_of(ev->ctx);
 
 	ev->pos = f->box.tail;
-	if (card)
-		WRITE_ONCE(card->last, ev->pos + 1);
+	if (rec)
+		WRITE_ONCE(rec->last, ev->pos + 1);
 	list_del(&ev->list);
 	ev->placed = true;
 	f->placed[ev->pos % INBOX_SLOTS] = ev;
@@ -157,12 +147,12 @@ static void ucma_event_place(struct ucma_file *f, struct ucma_event *ev)
 /* True if a program has sent DESTROY_ID for the id without waiting for the result (IPC_UCMA_POST). */
 static bool ucma_id_gone(const struct ucma_file *f, const struct ucma_context *ctx)
 {
-	return ctx->id < UCMA_CARDS && READ_ONCE(f->shm->gone[ctx->id]);
+	return ctx->id < CMSHARE_RECS && READ_ONCE(f->shm->gone[ctx->id]);
 }
 
 /*
  * Withdraws events of ids that were destroyed during ucma_ring_fill(), before programs can read them. Either this loop
- * sees `gone`, or ucma_card_destroy() in the program sees the events: both have a full barrier between their two steps.
+ * sees `gone`, or cmshare_rec_destroy() in the program sees the events: both have a full barrier between their two steps.
  */
 static void take_back(struct ucma_file *f, uint32_t pos)
 {
@@ -192,7 +182,7 @@ static void ucma_ring_fill(struct ucma_file *f)
 	inbox_end(&f->box);
 }
 
-void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm, int fd)
+void ucma_file_share(struct ucma_file *f, struct cmshare_file *shm, int fd)
 {
 	f->shm = shm;
 	f->box = (struct inbox_writer){ .in = &shm->inbox, .fd = fd };
@@ -210,49 +200,49 @@ static void ucma_file_publish(struct ucma_file *f)
 	} while (inbox_set_more(&f->box, more));
 }
 
-/* The cards of ids (struct ucma_card): creation, content, removal. */
+/* The records of ids (struct cmshare_rec): creation, content, removal. */
 
 void ucma_moved(struct ucma_context *ctx)
 {
-	struct ucma_card *card = card_of(ctx);
+	struct cmshare_rec *rec = ucma_rec_of(ctx);
 
-	if (card)
-		WRITE_ONCE(card->last, ctx->file->box.tail);
-	if (ctx->file->shm && ctx->id < UCMA_CARDS) {
+	if (rec)
+		WRITE_ONCE(rec->last, ctx->file->box.tail);
+	if (ctx->file->shm && ctx->id < CMSHARE_RECS) {
 		ctx->done = READ_ONCE(ctx->file->shm->posted[ctx->id]);
 		WRITE_ONCE(ctx->file->shm->gone[ctx->id], (uint8_t)0);
 	}
 	ucma_dirty(ctx);
 }
 
-void ucma_card_open(struct ucma_context *ctx)
+void ucma_rec_open(struct ucma_context *ctx)
 {
 	ucma_moved(ctx);
 }
 
-void ucma_card_close(struct ucma_context *ctx)
+void ucma_rec_close(struct ucma_context *ctx)
 {
-	struct ucma_card *card = card_of(ctx);
+	struct cmshare_rec *rec = ucma_rec_of(ctx);
 
 	list_del(&ctx->dirty);
-	if (!card || !card->file)
+	if (!rec || !rec->file)
 		return;
-	card_begin(card);
-	WRITE_ONCE(card->file, 0u);
-	WRITE_ONCE(card->has, 0u);
-	card_end(card);
+	seqlock_write_begin(&rec->lock);
+	WRITE_ONCE(rec->file, 0u);
+	WRITE_ONCE(rec->has, 0u);
+	seqlock_write_end(&rec->lock);
 }
 
 /*
- * Runs the handler of a command to get an answer for an id's card (struct ucma_answers). Returns its length, 0 on
+ * Runs the handler of a command to get an answer for an id's record (struct cmshare_answers). Returns its length, 0 on
  * error.
  */
-static uint32_t ucma_card_ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c),
-			      const void *cmd, size_t len, void *to, size_t size)
+static uint32_t ucma_rec_ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c),
+			     const void *cmd, size_t len, void *to, size_t size)
 {
 	struct ucma_call c = {
 		.file = ctx->file, .payload = cmd, .avail = len, .in = (uint16_t)len,
-		.out = (uint16_t)size, .card = to,
+		.out = (uint16_t)size, .rec = to,
 	};
 
 	return handler(&c) ? 0 : c.len;
@@ -262,11 +252,11 @@ static uint32_t ask_query(struct ucma_context *ctx, uint32_t option, void *to, s
 {
 	struct rdma_ucm_query cmd = { .id = ctx->id, .option = option };
 
-	return ucma_card_ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
+	return ucma_rec_ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
 }
 
 /* INIT_QP_ATTR of a UD id sets its Q_Key to the default, so it must not run in advance. */
-static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
+static uint32_t ask_attrs(struct ucma_context *ctx, struct cmshare_answers *a)
 {
 	uint32_t has = 0;
 
@@ -274,67 +264,67 @@ static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 		return 0;
 	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++)
 		if (!ucma_qp_attr(ctx, QPS_INIT + i, &a->attr[i]))
-			has |= UCMA_HAS_ATTR << i;
+			has |= CMSHARE_HAS_ATTR << i;
 	return has;
 }
 
-static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
+static uint32_t ask_route(struct ucma_context *ctx, struct cmshare_answers *a)
 {
 	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
-	/* Before the address is resolved the id's card has no answers to queries, so the program asks rused. */
+	/* Before the address is resolved the id's record has no answers to queries, so the program asks rused. */
 	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
 		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
-		has |= UCMA_HAS_ADDR;
+		has |= CMSHARE_HAS_ADDR;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))
-		has |= UCMA_HAS_GID;
+		has |= CMSHARE_HAS_GID;
 	a->path_len = ask_query(ctx, RDMA_USER_CM_QUERY_PATH, a->path, sizeof(a->path));
 	if (a->path_len)
-		has |= UCMA_HAS_PATH;
+		has |= CMSHARE_HAS_PATH;
 	return has;
 }
 
-static void card_write(struct ucma_context *ctx)
+static void ucma_rec_write(struct ucma_context *ctx)
 {
-	struct ucma_card *card = card_of(ctx);
+	struct cmshare_rec *rec = ucma_rec_of(ctx);
 	uint32_t has = 0;
 
-	card_begin(card);
+	seqlock_write_begin(&rec->lock);
 	ctx->file->u->answering = true;
 	if (ctx->cm_id) {
-		has = ctx->routed ? ask_route(ctx, &card->a) : card->has & HAS_ROUTE;
-		has |= ask_attrs(ctx, &card->a) | rdma_id_can(ctx->cm_id);
+		has = ctx->routed ? ask_route(ctx, &rec->a) : rec->has & HAS_ROUTE;
+		has |= ask_attrs(ctx, &rec->a) | rdma_id_can(ctx->cm_id);
 		/*
 		 * A program may post DESTROY_ID only if it can compute events_reported from the
-		 * id's card and the event ring. It cannot do so for a listener, a multicast member,
+		 * id's record and the event ring. It cannot do so for a listener, a multicast member,
 		 * or if uncounted is set.
 		 */
 		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
 		    !ctx->uncounted)
-			has |= UCMA_CAN_DESTROY;
+			has |= CMSHARE_CAN_DESTROY;
 	}
 	ctx->file->u->answering = false;
 	ctx->routed = false;
-	card_count(card, ctx);
-	WRITE_ONCE(card->has, has);
-	WRITE_ONCE(card->done, ctx->done);
-	WRITE_ONCE(card->file, ctx->file->shm ? ctx->file->shm->number : 0u);
-	card_end(card);
+	ucma_rec_count(rec, ctx);
+	WRITE_ONCE(rec->has, has);
+	WRITE_ONCE(rec->done, ctx->done);
+	WRITE_ONCE(rec->file, ctx->file->shm ? ctx->file->shm->number : 0u);
+	seqlock_write_end(&rec->lock);
 }
 
 void ucma_flush(struct ucma *u)
 {
 	/*
-	 * Write the cards of ids before the event rings: a program that reads an event must find the matching state
-	 * in the id's card.
+	 * Write the records of ids before the event rings: a program that reads an event must find the matching state
+	 * in the id's record.
 	 */
 	while (!list_empty(&u->dirty)) {
 		struct ucma_context *ctx = list_first_entry(&u->dirty, struct ucma_context, dirty);
 
 		list_del(&ctx->dirty);
-		card_write(ctx);
+		ucma_rec_write(ctx);
 	}
 	while (!list_empty(&u->dirty_files)) {
 		struct ucma_file *f =
@@ -347,7 +337,7 @@ void ucma_flush(struct ucma *u)
 
 /* Posted commands. */
 
-static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, int ret)
+static void ucma_posted_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, int ret)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_ERROR, .status = ret };
 	struct rdma_ucm_cmd_hdr hdr;
@@ -369,7 +359,7 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	ucma_event_handler(ctx->cm_id, &event);
 }
 
-void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch)
+void ucma_write_posted(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch)
 {
 	struct ucma_context *ctx;
 	uint32_t id;
@@ -377,7 +367,7 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 
 	ucma_reap(f);
 	ucma_file_dirty(f);
-	if (!ucma_post_needs(cmd->buf, cmd->len, &id))
+	if (!cmshare_postable(cmd->buf, cmd->len, &id))
 		return;
 	ctx = idtable_find(&f->u->ctx_table, id);
 	if (!ctx || ctx->file != f)
@@ -388,5 +378,5 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	if (ret >= 0)
 		return;
 	*rdmacm_why(f->u->rm) = scratch->why;	/* for the event */
-	post_failed(ctx, cmd, (int)ret);
+	ucma_posted_failed(ctx, cmd, (int)ret);
 }

@@ -4,7 +4,7 @@
 #include "abi/ucma/ucma_internal.h"
 
 /* Events that the program has not read. */
-static void stuck_events(const struct ucma_file *f, ucma_wait_fn fn, void *arg)
+static void stuck_events(const struct ucma_file *f, ucma_stuck_fn fn, void *arg)
 {
 	const struct ucma_event *ev, *first = NULL;
 	const struct ucma_context *ctx;
@@ -25,7 +25,7 @@ static void stuck_events(const struct ucma_file *f, ucma_wait_fn fn, void *arg)
 	fn(arg, &w, -1, NULL);
 }
 
-void ucma_file_stuck(struct ucma_file *f, ucma_wait_fn fn, void *arg)
+void ucma_file_stuck(struct ucma_file *f, ucma_stuck_fn fn, void *arg)
 {
 	const struct ucma_context *ctx;
 	struct rdma_wait w;

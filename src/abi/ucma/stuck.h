@@ -8,7 +8,7 @@
 struct ucma_file;
 
 /* Calls fn for each wait. dev: name of the device; NULL: none. id: its number; -1: the wait is of the event channel. */
-typedef void (*ucma_wait_fn)(void *arg, const struct rdma_wait *w, int64_t id, const char *dev);
-void ucma_file_stuck(struct ucma_file *f, ucma_wait_fn fn, void *arg);
+typedef void (*ucma_stuck_fn)(void *arg, const struct rdma_wait *w, int64_t id, const char *dev);
+void ucma_file_stuck(struct ucma_file *f, ucma_stuck_fn fn, void *arg);
 
 #endif

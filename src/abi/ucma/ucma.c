@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of rdma_cm commands (rows[]), open files and their ids.
+ * The table of rdma_cm commands (handlers[]), open files and their ids.
  *
- * ucma_write() finds the row of a command in this table, runs its handler and returns its response; ucma_peek()
- * tells the process which of its memory a command needs. Both refuse an unknown command or a bad
- * header in find_row(); each handler checks the size of its own structure.
+ * ucma_write() finds the handler of a command in this table, runs it and returns its response. Each handler
+ * checks the size of its own structure. Where a response goes and how long it is: cmshare/ucma_response.h.
  *
  * An open file owns its ids (struct ucma_context) and their events. Ids of all files are numbered in
  * one table. Destroying an id drops its events. For a listener it also destroys the new ids of those
@@ -19,48 +18,35 @@
 #include "abi/ucma/ucma_new.h"
 #include "rdmacm/cma_why.h"
 
-#define NO_RESPONSE 0xff
-#define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ece */
+typedef int (*ucma_handler)(struct ucma_call *c);
 
-struct row {
-	int (*handler)(struct ucma_call *c);
-	uint16_t size;		/* of the payload; ucma_peek() ignores shorter commands */
-	uint8_t response;	/* offset of the response pointer in the payload */
-	uint16_t out_max;	/* longest response in bytes */
-};
-
-#define ROW(fn, type, out) { fn, sizeof(struct type), offsetof(struct type, response), out }
-#define ROW_SILENT(fn, type) { fn, sizeof(struct type), NO_RESPONSE, 0 }
-
-static const struct row rows[] = {
-	[RDMA_USER_CM_CMD_CREATE_ID] = ROW(ucma_create_id, rdma_ucm_create_id, 4),
-	[RDMA_USER_CM_CMD_DESTROY_ID] = ROW(ucma_destroy_id, rdma_ucm_destroy_id, 4),
-	[RDMA_USER_CM_CMD_BIND_IP] = ROW_SILENT(ucma_bind_ip, rdma_ucm_bind_ip),
-	[RDMA_USER_CM_CMD_RESOLVE_IP] = ROW_SILENT(ucma_resolve_ip, rdma_ucm_resolve_ip),
-	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = ROW_SILENT(ucma_resolve_route, rdma_ucm_resolve_route),
-	[RDMA_USER_CM_CMD_QUERY_ROUTE] = ROW(ucma_query_route, rdma_ucm_query,
-					     sizeof(struct rdma_ucm_query_route_resp)),
-	[RDMA_USER_CM_CMD_CONNECT] = ROW_SILENT(ucma_connect, rdma_ucm_connect),
-	[RDMA_USER_CM_CMD_LISTEN] = ROW_SILENT(ucma_listen, rdma_ucm_listen),
-	[RDMA_USER_CM_CMD_ACCEPT] = ROW_SILENT(ucma_accept, rdma_ucm_accept),
-	[RDMA_USER_CM_CMD_REJECT] = ROW_SILENT(ucma_reject, rdma_ucm_reject),
-	[RDMA_USER_CM_CMD_DISCONNECT] = ROW_SILENT(ucma_disconnect, rdma_ucm_disconnect),
-	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = ROW(ucma_init_qp_attr, rdma_ucm_init_qp_attr,
-					      sizeof(struct ib_uverbs_qp_attr)),
-	[RDMA_USER_CM_CMD_GET_EVENT] = ROW(ucma_get_event, rdma_ucm_get_event,
-					   sizeof(struct rdma_ucm_event_resp)),
-	[RDMA_USER_CM_CMD_GET_OPTION] = { NULL, 0, NO_RESPONSE, 0 },	/* not in the kernel */
-	[RDMA_USER_CM_CMD_SET_OPTION] = ROW_SILENT(ucma_set_option, rdma_ucm_set_option),
-	[RDMA_USER_CM_CMD_NOTIFY] = ROW_SILENT(ucma_notify, rdma_ucm_notify),
-	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = ROW(ucma_join_ip_multicast, rdma_ucm_join_ip_mcast, 4),
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = ROW(ucma_leave_multicast, rdma_ucm_destroy_id, 4),
-	[RDMA_USER_CM_CMD_MIGRATE_ID] = ROW(ucma_migrate_id, rdma_ucm_migrate_id, 4),
-	[RDMA_USER_CM_CMD_QUERY] = ROW(ucma_query, rdma_ucm_query, UCMA_RESPONSE_MAX),
-	[RDMA_USER_CM_CMD_BIND] = ROW_SILENT(ucma_bind, rdma_ucm_bind),
-	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = ROW_SILENT(ucma_resolve_addr, rdma_ucm_resolve_addr),
-	[RDMA_USER_CM_CMD_JOIN_MCAST] = ROW(ucma_join_multicast, rdma_ucm_join_mcast, 4),
-	[UCMA_CMD_RESOLVE_IB_SERVICE] = { ucma_resolve_ib_service, 4, NO_RESPONSE, 0 },
-	[UCMA_CMD_WRITE_CM_EVENT] = ROW_SILENT(ucma_write_cm_event, ucma_write_cm_event),
+/* NULL: the ABI has a number for the command, and the kernel no handler. */
+static const ucma_handler handlers[] = {
+	[RDMA_USER_CM_CMD_CREATE_ID] = ucma_create_id,
+	[RDMA_USER_CM_CMD_DESTROY_ID] = ucma_destroy_id,
+	[RDMA_USER_CM_CMD_BIND_IP] = ucma_bind_ip,
+	[RDMA_USER_CM_CMD_RESOLVE_IP] = ucma_resolve_ip,
+	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = ucma_resolve_route,
+	[RDMA_USER_CM_CMD_QUERY_ROUTE] = ucma_query_route,
+	[RDMA_USER_CM_CMD_CONNECT] = ucma_connect,
+	[RDMA_USER_CM_CMD_LISTEN] = ucma_listen,
+	[RDMA_USER_CM_CMD_ACCEPT] = ucma_accept,
+	[RDMA_USER_CM_CMD_REJECT] = ucma_reject,
+	[RDMA_USER_CM_CMD_DISCONNECT] = ucma_disconnect,
+	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = ucma_init_qp_attr,
+	[RDMA_USER_CM_CMD_GET_EVENT] = ucma_get_event,
+	[RDMA_USER_CM_CMD_GET_OPTION] = NULL,
+	[RDMA_USER_CM_CMD_SET_OPTION] = ucma_set_option,
+	[RDMA_USER_CM_CMD_NOTIFY] = ucma_notify,
+	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = ucma_join_ip_multicast,
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = ucma_leave_multicast,
+	[RDMA_USER_CM_CMD_MIGRATE_ID] = ucma_migrate_id,
+	[RDMA_USER_CM_CMD_QUERY] = ucma_query,
+	[RDMA_USER_CM_CMD_BIND] = ucma_bind,
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = ucma_resolve_addr,
+	[RDMA_USER_CM_CMD_JOIN_MCAST] = ucma_join_multicast,
+	[UCMA_CMD_RESOLVE_IB_SERVICE] = ucma_resolve_ib_service,
+	[UCMA_CMD_WRITE_CM_EVENT] = ucma_write_cm_event,
 };
 
 struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ctx)
@@ -118,16 +104,11 @@ void ucma_file_close(struct ucma_file *f)
 	free(f);
 }
 
-void *ucma_context_host(const void *context)
+void *ucma_context_cookie(const void *context)
 {
 	const struct ucma_context *ctx = context;
 
 	return ctx->file->host;
-}
-
-unsigned int ucma_file_events(const struct ucma_file *f)
-{
-	return f->nevents;
 }
 
 static int find_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
@@ -182,7 +163,7 @@ struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
 	list_init(&ctx->parked);
 	list_init(&ctx->dirty);
 	list_add_tail(&ctx->list, &f->ctx_list);
-	ucma_card_open(ctx);
+	ucma_rec_open(ctx);
 	return ctx;
 }
 
@@ -232,7 +213,7 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 		free(mc);
 	}
 	reported = ctx->events_reported;
-	ucma_card_close(ctx);
+	ucma_rec_close(ctx);
 	free(ctx);
 	return reported;
 }
@@ -253,7 +234,7 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 
 	if (!r) {
 		c->len = (uint32_t)min(len, (size_t)c->out);
-		memcpy(c->card, data, c->len);
+		memcpy(c->rec, data, c->len);
 		return;
 	}
 	len = min(len, sizeof(r->data));
@@ -262,24 +243,24 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 	memcpy(r->data, data, len);
 }
 
-/* Decodes the header and finds the command's row in rows[]. 0, -EINVAL or -ENOSYS. */
-static int find_row(const void *buf, size_t len, struct rdma_ucm_cmd_hdr *hdr,
-		    const struct row **row)
+/* Decodes the header and finds the command's handler. 0, -EINVAL or -ENOSYS. */
+static int find_handler(const void *buf, size_t len, struct rdma_ucm_cmd_hdr *hdr,
+			ucma_handler *handler)
 {
 	if (len < sizeof(*hdr))
 		return -EINVAL;
 	memcpy(hdr, buf, sizeof(*hdr));
-	if (hdr->cmd >= ARRAY_SIZE(rows) || hdr->in + sizeof(*hdr) > len)
+	if (hdr->cmd >= ARRAY_SIZE(handlers) || hdr->in + sizeof(*hdr) > len)
 		return -EINVAL;
-	*row = &rows[hdr->cmd];
-	return (*row)->handler ? 0 : -ENOSYS;
+	*handler = handlers[hdr->cmd];
+	return *handler ? 0 : -ENOSYS;
 }
 
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply)
 {
 	uint32_t drained = f->drained, from_drained = cmd->from ? cmd->from->drained : 0;
 	struct rdma_ucm_cmd_hdr hdr;
-	const struct row *row;
+	ucma_handler handler;
 	int ret;
 
 	memset(reply, 0, offsetof(struct ucma_reply, data));
@@ -287,10 +268,10 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	ucma_reap(f);
 	if (cmd->from)
 		ucma_reap(cmd->from);
-	ret = find_row(cmd->buf, cmd->len, &hdr, &row);
+	ret = find_handler(cmd->buf, cmd->len, &hdr, &handler);
 	if (ret && cmd->len >= sizeof(hdr)) {
 		why_set(rdmacm_why(f->u->rm), CM_COMMAND, hdr.cmd,
-			ret == -ENOSYS ? 1 : hdr.cmd < ARRAY_SIZE(rows) ? 2 : 0, hdr.in,
+			ret == -ENOSYS ? 1 : hdr.cmd < ARRAY_SIZE(handlers) ? 2 : 0, hdr.in,
 			cmd->len - sizeof(hdr));
 	} else if (!ret) {
 		struct ucma_call c = {
@@ -303,7 +284,7 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 			.reply = reply,
 		};
 
-		ret = row->handler(&c);
+		ret = handler(&c);
 	}
 	ucma_file_dirty(f);
 	reply->drained = f->drained - drained;
@@ -314,30 +295,4 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	/* A later event must not take it for its own. */
 	rdmacm_why(f->u->rm)->id = WHY_NONE;
 	return ret ? ret : (ssize_t)cmd->len;
-}
-
-void ucma_peek(const void *buf, size_t len, struct ucma_need *need)
-{
-	const uint8_t *payload = (const uint8_t *)buf + sizeof(struct rdma_ucm_cmd_hdr);
-	struct rdma_ucm_cmd_hdr hdr;
-	const struct row *row;
-
-	memset(need, 0, sizeof(*need));
-	if (find_row(buf, len, &hdr, &row) || len < sizeof(hdr) + row->size)
-		return;
-	if (row->response != NO_RESPONSE) {
-		memcpy(&need->response, payload + row->response, 8);
-		need->response_len = min(hdr.out, row->out_max);
-	}
-	if (hdr.cmd == RDMA_USER_CM_CMD_SET_OPTION) {
-		struct rdma_ucm_set_option opt;
-
-		memcpy(&opt, payload, sizeof(opt));
-		need->optval = opt.optval;
-		need->optlen = opt.optlen <= UCMA_OPTION_MAX ? opt.optlen : 0;
-	} else if (hdr.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
-		need->has_fd = true;
-		memcpy(&need->fd, payload + offsetof(struct rdma_ucm_migrate_id, fd), 4);
-	}
-	need->get_event = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && hdr.out >= EVENT_MIN;
 }

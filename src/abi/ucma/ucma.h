@@ -2,7 +2,7 @@
 /*
  * /dev/infiniband/rdma_cm (ABI 4) as functions, called by rused: ucma_write() takes the bytes of one
  * write(), returns the result and the bytes for the program's `response` pointer. The engine of the
- * program's process copies from and to the program's memory; ucma_peek() tells it what to copy. Order
+ * program's process copies from and to the program's memory (remote/ucma.c). Order
  * of checks and errors are those of Linux 6.1 ucma.c. doc/abi/ucma.md lists the commands.
  *
  * -EINVAL: a header incomplete or longer than the write, an unknown command, a payload too short.
@@ -19,9 +19,9 @@
 #include "why/why.h"
 
 struct ucma;
-struct ucma_card;
+struct cmshare_rec;
 struct ucma_file;
-struct ucma_shm;
+struct cmshare_file;
 
 /* No response has more bytes; the longest one is that of GET_EVENT. */
 #define UCMA_RESPONSE_MAX 512
@@ -34,7 +34,7 @@ struct ucma_ops {
 	 * Reports that n more events are pending on the file. Called during ucma_write(), also for
 	 * other files than the one written to, and during any call that runs rdmacm.
 	 */
-	void (*wake)(void *ctx, void *host, unsigned int n);
+	void (*added_events)(void *ctx, void *host, unsigned int n);
 	/* Process that opened the file, for texts of failures; may be NULL. */
 	int (*pid)(const void *host);
 };
@@ -55,9 +55,7 @@ struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
  */
 void ucma_file_close(struct ucma_file *f);
 /* Returns `host` of the file that owns an id. context: rdmacm_info.context of the id. */
-void *ucma_context_host(const void *context);
-/* Number of unread events. */
-unsigned int ucma_file_events(const struct ucma_file *f);
+void *ucma_context_cookie(const void *context);
 
 struct ucma_cmd {
 	const void *buf;	/* the bytes written, header included; any alignment */
@@ -76,7 +74,7 @@ struct ucma_reply {
 	uint32_t len;
 	/* By how many the command has reduced the file's unread events: read, or dropped with their id. */
 	uint32_t drained;
-	/* MIGRATE_ID: the same for cmd->from. For the new file wake() has reported the moved events. */
+	/* MIGRATE_ID: the same for cmd->from. For the new file added_events() has reported the moved events. */
 	uint32_t from_drained;
 	struct why why;		/* of an error; its id is WHY_NONE if no reason is known */
 	uint8_t data[UCMA_RESPONSE_MAX];
@@ -84,48 +82,34 @@ struct ucma_reply {
 
 /*
  * Runs one write(). Returns cmd->len or -errno. The caller copies the response to the program. It
- * should check beforehand that the response pointer (ucma_peek()) is writable, and return -EFAULT
- * if not: a command cannot be undone after it has read an event or created an id.
+ * should check beforehand that the memory for the response (cmshare_response()) is writable, and return
+ * -EFAULT if not: a command cannot be undone after it has read an event or created an id.
  */
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
 
 /*
- * Attaches the cards of all ids (struct ucma_card: state that programs read in shared memory). To be called before
- * the first id is created. cards: UCMA_CARDS zeroed cards, owned by the caller, which must outlive u.
+ * Attaches the records of all ids (struct cmshare_rec: state that programs read in shared memory). To be called before
+ * the first id is created. recs: CMSHARE_RECS zeroed records, owned by the caller, which must outlive u.
  */
-void ucma_share(struct ucma *u, struct ucma_card *cards);
+void ucma_share(struct ucma *u, struct cmshare_rec *recs);
 /*
- * Attaches the memory of a file that programs map (ipc/ucma_shm.h). To be called directly after
+ * Attaches the memory of a file that programs map (cmshare/ucma_shm.h). To be called directly after
  * ucma_file_open(). shm belongs to the caller, must outlive f, and is zeroed except for generation and
  * number. fd: rused's end of the file's socket pair. From then on programs read the file's events from
- * the ring or with GET_EVENT, a call of wake() only means that ucma_flush() is needed, and drained and
+ * the ring or with GET_EVENT, a call of added_events() only means that ucma_flush() is needed, and drained and
  * from_drained are meaningless.
  */
-void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm, int fd);
+void ucma_file_share(struct ucma_file *f, struct cmshare_file *shm, int fd);
 /* Updates the shared memory. Call before each reply and after everything that may run rdmacm. */
 void ucma_flush(struct ucma *u);
 /*
  * Runs a command that its sender does not wait for (IPC_UCMA_POST). If it fails, the id gets the event
  * ROUTE_ERROR or CONNECT_ERROR with the -errno as status. DISCONNECT and DESTROY_ID fail without an
- * event. A command that may not be posted (post.h) or names no id of f is ignored. *scratch is
+ * event. A command that may not be posted (cmshare/postable.h) or names no id of f is ignored. *scratch is
  * overwritten.
  */
-void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch);
+void ucma_write_posted(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch);
 /* Number of ids of all files. */
 uint32_t ucma_ids(const struct ucma *u);
-
-/* What a command needs of the program's memory and descriptors. */
-struct ucma_need {
-	uint64_t response;	/* address for the response; valid if response_len > 0 */
-	uint32_t response_len;	/* its maximum length in bytes */
-	uint64_t optval;	/* SET_OPTION: address of the option; valid if optlen > 0 */
-	uint32_t optlen;	/* its length in bytes, at most UCMA_OPTION_MAX */
-	bool has_fd;		/* MIGRATE_ID: fd is valid */
-	uint32_t fd;
-	bool get_event;		/* GET_EVENT: may have to wait */
-};
-
-/* Decodes a command. *need is all zero if the command is unknown or its payload is too short. */
-void ucma_peek(const void *buf, size_t len, struct ucma_need *need);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/idtable.h"
 #include "base/list.h"
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "rdmacm/id.h"
 #include "abi/ucma/ucma.h"
 
@@ -19,8 +19,9 @@ struct ucma {
 	struct idtable ctx_table, multicast_table;	/* by id and by multicast id, for all files */
 	unsigned int files;
 	unsigned int nparked;	/* CONNECT_REQUESTs on the `parked` lists of all listeners */
-	struct ucma_card *cards;	/* shared with programs; NULL: not shared */
-	bool answering;		/* card_write() runs handlers to fill in an id's card (ipc/ucma_shm.h): they mark no id dirty */
+	struct cmshare_rec *recs;	/* shared with programs; NULL: not shared */
+	/* ucma_rec_write() runs handlers to fill in an id's record (cmshare/ucma_shm.h): they mark no id dirty */
+	bool answering;
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
 	struct list_head idle_events;	/* freed events, kept for reuse; linked by ucma_event.list */
 	unsigned int nidle;	/* number of events in idle_events */
@@ -34,7 +35,7 @@ struct ucma_file {
 	unsigned int nevents;
 	uint32_t drained;	/* count of events removed from event_list */
 	struct list_head dirty;
-	struct ucma_shm *shm;
+	struct cmshare_file *shm;
 	struct inbox_writer box;	/* of shm->inbox; event_list has the later events */
 	struct ucma_event *placed[INBOX_SLOTS];
 };
@@ -49,8 +50,8 @@ struct ucma_context {
 	struct ucma_event *request;	/* its CONNECT_REQUEST, while unread */
 	uint64_t uid;
 	uint32_t done;		/* number of executed commands of the id that programs sent by IPC_UCMA_POST */
-	bool uncounted;		/* programs cannot compute events_reported from the id's card and the ring, and ask rused */
-	bool routed;		/* addresses or paths may have changed since the id's card in shared memory was written */
+	bool uncounted;		/* programs cannot compute events_reported from the id's record and the ring, and ask rused */
+	bool routed;		/* addresses or paths may have changed since the id's record in shared memory was written */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* all its queued events; linked by ucma_event.own */
 	struct list_head parked;	/* CONNECT_REQUESTs beyond the backlog; linked by ucma_event.list */
@@ -83,9 +84,10 @@ struct ucma_call {
 	const uint8_t *payload;	/* after the header */
 	size_t avail;		/* bytes at payload */
 	uint16_t in, out;	/* from the header */
-	struct ucma_reply *reply;	/* NULL: the response goes to *card */
-	void *card;			/* memory of `out` bytes for the response, a part of an id's card (struct ucma_answers) */
-	uint32_t len;			/* length of the response in *card */
+	struct ucma_reply *reply;	/* NULL: the response goes to *rec */
+	/* memory of `out` bytes for the response, a part of an id's record (struct cmshare_answers) */
+	void *rec;
+	uint32_t len;			/* length of the response in *rec */
 };
 
 /* Copies a whole structure from the payload. -EINVAL: the write was shorter. */
@@ -115,7 +117,7 @@ void ucma_unpark(struct ucma_context *ctx);
 /* Counts and frees an event that the program has read. */
 void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
-/* cmd_*.c: handlers of the command table (rows[] in ucma.c). */
+/* cmd_*.c: handlers of the command table (handlers[] in ucma.c). */
 int ucma_create_id(struct ucma_call *c);
 int ucma_destroy_id(struct ucma_call *c);
 int ucma_bind_ip(struct ucma_call *c);

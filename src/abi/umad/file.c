@@ -258,15 +258,3 @@ size_t umad_file_hdr_len(const struct umad_file *f)
 {
 	return umad_hdr_len(f);
 }
-
-uint32_t umad_pending(const struct umad_file *f)
-{
-	return f->npackets;
-}
-
-short umad_poll(const struct umad_file *f)
-{
-	if (f->dead)
-		return POLLERR;
-	return POLLOUT | POLLWRNORM | (f->npackets ? POLLIN | POLLRDNORM : 0);
-}

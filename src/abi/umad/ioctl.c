@@ -6,9 +6,8 @@
 _Static_assert(sizeof(struct ib_user_mad_reg_req) == 28, "the kernel's size");
 _Static_assert(sizeof(struct ib_user_mad_reg_req2) == 40, "the kernel's size");
 
-struct row {
+struct umad_ioctl_row {
 	unsigned int cmd;
-	const char *name;
 	int len;	/* length of the argument */
 	struct umad_answer (*fn)(struct umad_file *f, void *arg, ns_t now);
 };
@@ -132,40 +131,31 @@ static struct umad_answer enable_pkey(struct umad_file *f, void *arg, ns_t now)
 	return umad_ioctl_answer(0);
 }
 
-static const struct row rows[] = {
-	{ IB_USER_MAD_REGISTER_AGENT, "REGISTER_AGENT", sizeof(struct ib_user_mad_reg_req),
-	  register_agent },
-	{ IB_USER_MAD_UNREGISTER_AGENT, "UNREGISTER_AGENT", sizeof(uint32_t), unregister_agent },
-	{ IB_USER_MAD_ENABLE_PKEY, "ENABLE_PKEY", 0, enable_pkey },
-	{ IB_USER_MAD_REGISTER_AGENT2, "REGISTER_AGENT2", sizeof(struct ib_user_mad_reg_req2),
-	  register_agent2 },
+static const struct umad_ioctl_row umad_ioctl_rows[] = {
+	{ IB_USER_MAD_REGISTER_AGENT, sizeof(struct ib_user_mad_reg_req), register_agent },
+	{ IB_USER_MAD_UNREGISTER_AGENT, sizeof(uint32_t), unregister_agent },
+	{ IB_USER_MAD_ENABLE_PKEY, 0, enable_pkey },
+	{ IB_USER_MAD_REGISTER_AGENT2, sizeof(struct ib_user_mad_reg_req2), register_agent2 },
 };
 
-static const struct row *row_of(unsigned int cmd)
+static const struct umad_ioctl_row *umad_ioctl_row_of(unsigned int cmd)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].cmd == cmd)
-			return &rows[i];
+	for (size_t i = 0; i < ARRAY_SIZE(umad_ioctl_rows); i++)
+		if (umad_ioctl_rows[i].cmd == cmd)
+			return &umad_ioctl_rows[i];
 	return NULL;
 }
 
 struct umad_answer umad_ioctl(struct umad_file *f, unsigned int cmd, void *arg, ns_t now)
 {
-	const struct row *r = row_of(cmd);
+	const struct umad_ioctl_row *r = umad_ioctl_row_of(cmd);
 
 	return r ? r->fn(f, arg, now) : umad_ioctl_answer(-ENOTTY);
 }
 
 int umad_ioctl_len(unsigned int cmd)
 {
-	const struct row *r = row_of(cmd);
+	const struct umad_ioctl_row *r = umad_ioctl_row_of(cmd);
 
 	return r ? r->len : -1;
-}
-
-const char *umad_ioctl_name(unsigned int cmd)
-{
-	const struct row *r = row_of(cmd);
-
-	return r ? r->name : NULL;
 }

@@ -2,7 +2,7 @@
 #include "abi/umad/stuck.h"
 #include "abi/umad/umad_internal.h"
 
-void umad_file_stuck(const struct umad_file *f, mad_wait_fn fn, void *arg)
+void umad_file_stuck(const struct umad_file *f, mad_stuck_fn fn, void *arg)
 {
 	for (int i = 0; i < UMAD_MAX_AGENTS; i++)
 		if (f->agents[i].agent)

@@ -7,6 +7,6 @@
 
 struct umad_file;
 
-void umad_file_stuck(const struct umad_file *f, mad_wait_fn fn, void *arg);
+void umad_file_stuck(const struct umad_file *f, mad_stuck_fn fn, void *arg);
 
 #endif

@@ -40,7 +40,7 @@ static void exchange(bool roce)
 	assert_int_equal(t[0].addr.flow, roce ? 0x12345 : 0);
 	assert_true(net_step(&net));
 	assert_int_equal(t[1].queued, 1);
-	assert_int_equal(umad_pending(t[1].f), 1);
+	assert_int_equal(t[1].f->npackets, 1);
 	assert_int_equal(umad_next_len(t[1].f), HDR + MAD_LEN);
 	assert_int_equal(read_packet(1, HDR + MAD_LEN), HDR + MAD_LEN);
 	assert_int_equal(copied, HDR + MAD_LEN);
@@ -155,7 +155,7 @@ static void test_write_errors(void **state)
 	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_GET, 7);	/* 56 bytes of MAD headers */
 	assert_int_equal(write_packet(0, 55), -EINVAL);
 	assert_int_equal(write_packet(0, 56), HDR + 56);
-	assert_int_equal(umad_pending(t[0].f), 0);
+	assert_int_equal(t[0].f->npackets, 0);
 	teardown_ports();
 }
 
@@ -225,7 +225,7 @@ static void test_rmpp(void **state)
 		assert_int_equal(h->length, all);
 		assert_int_equal(buf[HDR + RMPP_O_TYPE], RMPP_DATA);
 		assert_int_equal(get_be32(buf + HDR + RMPP_O_LEN_WIN), 4 * 220 - (DATA - 11));
-		assert_int_equal(umad_pending(t[1].f), 1);
+		assert_int_equal(t[1].f->npackets, 1);
 	}
 	assert_int_equal(read_packet(1, all), all);
 	assert_int_equal(h->length, all);
@@ -261,12 +261,12 @@ static void test_unread(void **state)
 	assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
 	umad_unread(t[0].f);
 	umad_unread(t[0].f);
-	assert_int_equal(umad_pending(t[0].f), 2);
+	assert_int_equal(t[0].f->npackets, 2);
 	for (uint32_t tid = 1; tid <= 2; tid++) {
 		assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
 		assert_int_equal((uint32_t)mad_tid(buf + HDR), tid);
 	}
-	assert_int_equal(umad_pending(t[0].f), 0);
+	assert_int_equal(t[0].f->npackets, 0);
 	teardown_ports();
 }
 
@@ -286,14 +286,14 @@ static void test_user_rmpp(void **state)
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	assert_int_equal(write_packet(0, MAD_LEN + 1), -EINVAL);
 	net_run(&net, 0);
-	assert_int_equal(umad_pending(t[1].f), 2);
+	assert_int_equal(t[1].f->npackets, 2);
 	assert_int_equal(read_packet(1, sizeof(buf)), HDR + MAD_LEN);
 	assert_int_equal(get_be32(buf + HDR + RMPP_O_SEG), 5);
 	buf[HDR + MAD_O_METHOD] |= MAD_RESP;
 	assert_int_equal(write_packet(1, MAD_LEN), HDR + MAD_LEN);
 	assert_int_equal(write_packet(1, MAD_LEN), HDR + MAD_LEN);
 	net_run(&net, 0);
-	assert_int_equal(umad_pending(t[0].f), 2);
+	assert_int_equal(t[0].f->npackets, 2);
 	teardown_ports();
 }
 
@@ -325,23 +325,9 @@ static void test_old_header(void **state)
 	teardown_ports();
 }
 
-static void test_poll(void **state)
-{
-	setup_ports(false);
-	assert_int_equal(umad_poll(t[0].f), POLLOUT | POLLWRNORM);
-	assert_int_equal(reg2(0, MAD_CLASS_PERF, 1, 0, 0), 0);
-	packet(0, 0, MAD_CLASS_PERF, 1, MAD_SEND, 7);	/* to itself */
-	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
-	net_run(&net, 0);
-	assert_int_equal(umad_poll(t[0].f), POLLOUT | POLLWRNORM | POLLIN | POLLRDNORM);
-	assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
-	assert_int_equal(umad_poll(t[0].f), POLLOUT | POLLWRNORM);
-	teardown_ports();
-}
-
 /*
  * The device is removed while a file has unread packets and unanswered requests. Afterwards read() and
- * write() return EIO, poll() returns POLLERR only, and ioctl() and open() fail.
+ * write() return EIO, and ioctl() and open() fail.
  */
 static void test_removed(void **state)
 {
@@ -359,7 +345,6 @@ static void test_removed(void **state)
 	write_packet(0, MAD_LEN);
 	umad_port_remove(&t[0].port, net.now);
 	assert_int_equal(t[0].dead, 1);
-	assert_int_equal(umad_poll(t[0].f), POLLERR);
 	assert_int_equal(read_packet(0, sizeof(buf)), -EIO);
 	assert_int_equal(read_packet(0, 0), -EINVAL);
 	packet(0, 0, MAD_CLASS_PERF, 1, MAD_SEND, 7);
@@ -385,7 +370,7 @@ static void test_flood(void **state)
 	packet(0, 0, MAD_CLASS_PERF, 1, MAD_SEND, 7);
 	for (uint32_t i = 0; i < UMAD_MAX_RECVS + 10; i++)
 		mad_input(&net.ports[0].port, &from, buf + HDR, MAD_LEN, 0);
-	assert_int_equal(umad_pending(t[0].f), UMAD_MAX_RECVS + 1);
+	assert_int_equal(t[0].f->npackets, UMAD_MAX_RECVS + 1);
 	assert_int_equal(t[0].queued, UMAD_MAX_RECVS + 1);
 	teardown_ports();
 }
@@ -397,7 +382,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_back), cmocka_unit_test(test_write_errors),
 		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_rmpp),
 		cmocka_unit_test(test_user_rmpp),  cmocka_unit_test(test_old_header),
-		cmocka_unit_test(test_poll),	   cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_flood),	   cmocka_unit_test(test_unread),
 	};
 

@@ -17,9 +17,7 @@ static void test_numbers(void **state)
 	assert_int_equal(umad_ioctl_len(IB_USER_MAD_UNREGISTER_AGENT), 4);
 	assert_int_equal(umad_ioctl_len(IB_USER_MAD_ENABLE_PKEY), 0);
 	assert_int_equal(umad_ioctl_len(IB_USER_MAD_REGISTER_AGENT2), 40);
-	assert_string_equal(umad_ioctl_name(IB_USER_MAD_ENABLE_PKEY), "ENABLE_PKEY");
 	assert_int_equal(umad_ioctl_len(0x1b05), -1);
-	assert_null(umad_ioctl_name(0x1b05));
 	setup_ports(false);
 	assert_int_equal(umad_ioctl(t[0].f, 0x1b05, NULL, 0).rc, -ENOTTY);
 	teardown_ports();
@@ -163,7 +161,7 @@ static void test_close(void **state)
 	assert_int_equal(reg2(0, MAD_CLASS_PERF, 1, 0, 0), 0);
 	/* The response to a request of the closed file is dropped. */
 	net_run(&net, NS_S);
-	assert_int_equal(umad_pending(t[0].f), 0);
+	assert_int_equal(t[0].f->npackets, 0);
 	teardown_ports();
 }
 

@@ -99,13 +99,6 @@ size_t umad_next_len(const struct umad_file *f);
 bool umad_next_why(const struct umad_file *f, void *why);
 /* Length of the header in packets: 56 or 64. */
 size_t umad_file_hdr_len(const struct umad_file *f);
-/* Number of packets that can be read. */
-uint32_t umad_pending(const struct umad_file *f);
-/*
- * Bits of poll(): always writable, readable if there is a packet; only POLLERR once the device is
- * gone.
- */
-short umad_poll(const struct umad_file *f);
 
 struct umad_answer {
 	int rc;			/* 0 or -errno; -ENOTTY: no such command */
@@ -120,8 +113,6 @@ struct umad_answer {
 struct umad_answer umad_ioctl(struct umad_file *f, unsigned int cmd, void *arg, ns_t now);
 /* Length of the argument; 0: none; -1: no such command. */
 int umad_ioctl_len(unsigned int cmd);
-/* "REGISTER_AGENT"; NULL: no such command. */
-const char *umad_ioctl_name(unsigned int cmd);
 
 /* An open issmN. The memory belongs to the caller. */
 struct umad_sm {

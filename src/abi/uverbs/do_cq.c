@@ -55,7 +55,7 @@ static int cq_create_write(struct uverbs_req *r, const struct ib_uverbs_ex_creat
 		return ret;
 	cq = r->new_obj->obj;
 	resp.base.cq_handle = r->new_obj->id;
-	resp.base.cqe = ring_capacity(&cq->ring);
+	resp.base.cqe = cq->cqe;
 	resp.response_length = req_response_length(r, sizeof(resp));
 	return req_put(r, &resp, sizeof(resp));
 }
@@ -117,7 +117,7 @@ int io_cq_create(struct uverbs_req *r)
 	ret = cq_make(r, &a, o);
 	if (ret)
 		return ret;
-	cqe = ring_capacity(&((struct cq *)o->obj)->ring);
+	cqe = ((struct cq *)o->obj)->cqe;
 	return attr_put(r, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cqe, sizeof(cqe));
 }
 
@@ -148,7 +148,7 @@ int do_resize_cq(struct uverbs_req *r)
 	}
 	cq_resize_commit(cq, &ring);
 	uobj_changed(r->f, UVERBS_OBJECT_CQ, cq);
-	resp.cqe = ring_capacity(&cq->ring);
+	resp.cqe = cq->cqe;
 	return req_put(r, &resp, sizeof(resp));
 }
 

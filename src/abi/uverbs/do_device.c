@@ -7,11 +7,6 @@ bool port_valid(uint32_t port)
 	return port == DEV_PORT;
 }
 
-static bool device_is_gone(const struct uverbs_file *f)
-{
-	return f->gone || f->uctx->dev->gone;
-}
-
 /*
  * The response is written twice. The kernel first reserves the descriptor's number, then writes
  * the response, then checks whether there is a context already. Here the number is known only
@@ -28,8 +23,9 @@ int do_get_context(struct uverbs_req *r)
 	ret = req_get(r, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	if (device_is_gone(f))
-		return -EIO;
+	ret = uverbs_check_gone(f);
+	if (ret)
+		return ret;
 	resp.num_comp_vectors = f->uctx->dev->num_comp_vectors;
 	ret = req_put(r, &resp, sizeof(resp));
 	if (ret)
@@ -70,8 +66,9 @@ int io_get_context(struct uverbs_req *r)
 				      UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
 	if (ret)
 		return ret;
-	if (device_is_gone(r->f))
-		return -EIO;
+	ret = uverbs_check_gone(r->f);
+	if (ret)
+		return ret;
 	if (r->f->has_context)
 		return -EINVAL;
 	r->f->has_context = true;

@@ -60,7 +60,7 @@ int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_fil
 	*ev = fd >= 0 ? f->host->fd_lookup(f, (int)fd) : NULL;
 	if (!*ev || (*ev)->owner != f || (*ev)->is_async != is_async)
 		return rdev_refuse(f->uctx->dev, -EBADF, CHANNEL, (uint64_t)fd, is_async);
-	return f->gone || f->uctx->dev->gone ? -EIO : 0;
+	return uverbs_check_gone(f);
 }
 
 /* Makes an event file and its descriptor. The first async file of f becomes the context's default. */

@@ -4,6 +4,7 @@
 
 /* struct ib_uverbs_gid_entry.gid_type */
 #define GID_TYPE_IB 0
+#define GID_TYPE_ROCE_V1 1
 #define GID_TYPE_ROCE_V2 2
 
 /* Runs a write() command whose buffers are attributes of the ioctl. */
@@ -75,7 +76,9 @@ static void gid_entry_fill(const struct rdev *dev, uint32_t index, struct ib_uve
 	memcpy(e->gid, dev->gid[index].raw, sizeof(e->gid));
 	e->gid_index = index;
 	e->port_num = DEV_PORT;
-	e->gid_type = dev->port.ib ? GID_TYPE_IB : GID_TYPE_ROCE_V2;
+	e->gid_type = dev->port.ib	 ? GID_TYPE_IB :
+		      dev->gid[index].v1 ? GID_TYPE_ROCE_V1 :
+					   GID_TYPE_ROCE_V2;
 	e->netdev_ifindex = dev->gid[index].ifindex;
 }
 

@@ -204,7 +204,7 @@ int do_query_qp(struct uverbs_req *r)
 	struct ib_uverbs_query_qp_resp resp = { 0 };
 	struct ib_uverbs_query_qp cmd;
 	const struct qp_attr *a;
-	bool draining = false;
+	bool draining = false, rxe;
 	struct qp *qp;
 	int ret;
 
@@ -213,6 +213,7 @@ int do_query_qp(struct uverbs_req *r)
 		ret = uobj_get(r->f, UVERBS_OBJECT_QP, cmd.qp_handle, &qp);
 	if (ret)
 		return ret;
+	rxe = qp->dev->like->driver == LIKE_RXE;
 	a = &qp->attr;
 	resp.rq_psn = a->rq_psn;
 	resp.sq_psn = a->sq_psn;
@@ -220,8 +221,9 @@ int do_query_qp(struct uverbs_req *r)
 	resp.sq_draining = draining;
 	ah_to_dest(qp->dev, &a->ah, &resp.dest);
 	ah_to_dest(qp->dev, &a->alt_ah, &resp.alt_dest);
-	resp.max_send_wr = ring_capacity(&qp->sq);
-	resp.max_recv_wr = ring_capacity(&qp->rq);
+	/* rxe tells the sizes of the rings. */
+	resp.max_send_wr = rxe ? ring_capacity(&qp->sq) : qp->max_send_wr;
+	resp.max_recv_wr = rxe ? ring_capacity(&qp->rq) : qp->max_recv_wr;
 	resp.max_send_sge = qp->max_send_sge;
 	resp.max_recv_sge = qp->max_recv_sge;
 	resp.max_inline_data = qp->max_inline;

@@ -189,8 +189,7 @@ int do_modify_srq(struct uverbs_req *r)
 		return ret;
 	if (srq->error)
 		return -EINVAL;
-	if (cmd.attr_mask & SRQ_LIMIT &&
-	    (cmd.srq_limit > DEV_MAX_SRQ_WR || cmd.srq_limit > srq->max_wr))
+	if (cmd.attr_mask & SRQ_LIMIT && cmd.srq_limit > srq->max_wr)
 		return rdev_refuse(r->f->uctx->dev, -EINVAL, SRQ_LIMIT, 2, cmd.srq_limit, 0,
 				   srq->max_wr);
 	if (cmd.attr_mask & SRQ_MAX_WR)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "abi/uverbs/uverbs_internal.h"
 
-int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
+int uverbs_open(struct ucontext *uctx, const struct uverbs_ops *host,
 		const struct event_file_ops *ev_ops, struct uverbs_file **f)
 {
 	struct uverbs_file *n;
@@ -49,22 +49,28 @@ void uverbs_disassociate(struct uverbs_file *f)
 	if (f->gone)
 		return;
 	uobj_destroy_all(f, true);
-	f->gone = true;
 	uverbs_async_all(f, IB_EVENT_DEVICE_FATAL, 0);
+	f->gone = true;
+	/* The last event of an asynchronous event file is DEVICE_FATAL: a later read waits for ever. */
 	for (i = 0; i < f->nevs; i++) {
 		ev = f->evs[i];
-		if (ev->gone)
+		if (ev->is_async || ev->gone)
 			continue;
 		ev->gone = true;
 		ev->ops->raise(ev);
 	}
 }
 
+bool uverbs_is_gone(const struct uverbs_file *f)
+{
+	return f->gone;
+}
+
 void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element)
 {
 	uint32_t i;
 
-	for (i = 0; i < f->nevs; i++)
+	for (i = 0; i < f->nevs && !f->gone; i++)
 		if (f->evs[i]->is_async && !f->evs[i]->gone && ev_has_descriptor(f, f->evs[i]))
 			event_raise_port(f->evs[i], element, type);
 }
@@ -72,11 +78,6 @@ void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element)
 struct ucontext *uverbs_ucontext(struct uverbs_file *f)
 {
 	return f->uctx;
-}
-
-bool uverbs_has_context(const struct uverbs_file *f)
-{
-	return f->has_context;
 }
 
 void uverbs_for_each_obj(struct uverbs_file *f,

@@ -73,6 +73,9 @@ int uverbs_refused(struct uverbs_file *f, const char *name, int ret);
 /* Forgets the reason that an earlier command has left. Call before a command. */
 void uverbs_no_reason(struct uverbs_file *f);
 
+/* fault.c: asks the host whether the command is to fail. Call before it has an effect. 0 or -errno. */
+int uverbs_fault(struct uverbs_req *r, const char *name);
+
 bool port_valid(uint32_t port);
 /* True if the program has CAP_NET_RAW. */
 bool capable_net_raw(void);

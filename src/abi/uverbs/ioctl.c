@@ -195,7 +195,9 @@ static int method_run(struct uverbs_req *r, uint16_t num)
 		if (r->m->attrs[i].mandatory && !r->attr[i].present)
 			return -EINVAL;
 	ioctl_fill_udata(r);
-	ret = ioctl_destroy_first(r);
+	ret = uverbs_fault(r, r->m->name);
+	if (!ret)
+		ret = ioctl_destroy_first(r);
 	if (!ret && r->m->handler)
 		ret = r->m->handler(r);
 	out = attr_find(r, UVERBS_ATTR_UHW_OUT);

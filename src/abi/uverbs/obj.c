@@ -6,14 +6,26 @@
  * error uobj_abort() destroys both.
  */
 #include "abi/uverbs/uverbs_internal.h"
+#include "core/acks.h"
 #include "core/mw.h"
 #include "base/log.h"
 #include "base/pool.h"
 
+int uverbs_check_gone(const struct uverbs_file *f)
+{
+	const struct rdev *dev = f->uctx->dev;
+
+	if (likely(!f->gone && !dev->gone))
+		return 0;
+	return rdev_refuse(f->uctx->dev, -EIO, DEV_GONE, !dev->gone);
+}
+
 int uverbs_check_context(const struct uverbs_file *f)
 {
-	if (f->gone || f->uctx->dev->gone)
-		return -EIO;
+	int ret = uverbs_check_gone(f);
+
+	if (unlikely(ret))
+		return ret;
 	return f->has_context ? 0 : -EINVAL;
 }
 
@@ -139,15 +151,41 @@ static noinline __cold void uobj_refuse_busy(struct uverbs_file *f, uint16_t kin
 	}
 }
 
+/* The object's address in the program, if it may have events. */
+static uint64_t uobj_address(const struct uobj *o)
+{
+	switch (o->kind) {
+	case UVERBS_OBJECT_CQ:
+		return ((const struct cq *)o->obj)->async.user_handle;
+	case UVERBS_OBJECT_QP:
+		return ((const struct qp *)o->obj)->async.user_handle;
+	case UVERBS_OBJECT_SRQ:
+		return ((const struct srq *)o->obj)->async.user_handle;
+	default:
+		return 0;
+	}
+}
+
+static void uobj_note_acks(const struct uobj *o, uint64_t object)
+{
+	if (o->kind == UVERBS_OBJECT_CQ)
+		acks_note(ACKS_CQ, object, o->comp_reported, o->async_reported);
+	else if (object)
+		acks_note(o->kind == UVERBS_OBJECT_QP ? ACKS_QP : ACKS_SRQ, object,
+			  o->async_reported, 0);
+}
+
 /* Destroys the object of a handle. -EBUSY: a QP attached to multicast groups; not if closing is set. */
 static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
+	uint64_t object;
 	int ret = 0;
 
 	if (!o->obj)
 		return 0;
 	if (o->live && f->host->obj_shown)
 		f->host->obj_shown(f, o->kind, o->obj, true);
+	object = uobj_address(o);
 	switch (o->kind) {
 	case UVERBS_OBJECT_PD:
 		ret = pd_destroy(o->obj);
@@ -182,6 +220,7 @@ static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 	}
 	if (!ret) {
 		o->obj = NULL;
+		uobj_note_acks(o, object);
 	} else {
 		uobj_refuse_busy(f, o->kind, o->obj);
 		if (o->live)
@@ -218,7 +257,7 @@ int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroyin
 	if (u->kind != kind)
 		return rdev_refuse(f->uctx->dev, -EINVAL, HANDLE, (uint64_t)id, kind, 1);
 	/* Objects can be destroyed even if the device is gone. */
-	if (!destroying && (!u->obj || f->gone || f->uctx->dev->gone))
+	if (!destroying && (uverbs_check_gone(f) || !u->obj))
 		return -EIO;
 	*o = u;
 	return 0;

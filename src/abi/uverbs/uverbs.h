@@ -20,9 +20,10 @@
 #include "core/qp.h"
 
 struct uverbs_file;
+struct uverbs_req;
 
-/* Functions that the caller provides. Called with the engine lock held. Only obj_shown may be NULL. */
-struct uverbs_host {
+/* Functions that the caller provides. Called with the engine lock held. Only obj_shown and fault may be NULL. */
+struct uverbs_ops {
 	/*
 	 * Makes a descriptor (O_CLOEXEC) of this process for a new event file. Returns it, or
 	 * -errno. On success the descriptor owns the reference that the caller held.
@@ -52,6 +53,10 @@ struct uverbs_host {
 	 * before it is destroyed. kind: enum uverbs_default_objects.
 	 */
 	void (*obj_shown)(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
+	/*
+	 * Called before a command or ioctl method has an effect; name: of its row. 0; or -errno: it fails with it.
+	 */
+	int (*fault)(struct uverbs_file *f, const struct uverbs_req *r, const char *name);
 	/* Undoes fd_install() when the command fails after it; the program has not seen fd. */
 	void (*fd_uninstall)(struct uverbs_file *f, struct event_file *ev, int fd);
 };
@@ -60,7 +65,7 @@ struct uverbs_host {
  * Opens a file on the device of uctx. uctx, host and ev_ops must outlive it. -EIO: the device is
  * gone; -ENOMEM.
  */
-int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
+int uverbs_open(struct ucontext *uctx, const struct uverbs_ops *host,
 		const struct event_file_ops *ev_ops, struct uverbs_file **f);
 /*
  * The last close: destroys all objects, users before what they use, drops the references to event
@@ -84,8 +89,8 @@ void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *
 
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);
 
-/* True if GET_CONTEXT has succeeded on this file. */
-bool uverbs_has_context(const struct uverbs_file *f);
+/* For uverbs_ops.fault: the QP that the command changes, asks for or destroys; NULL: none, or it does not exist. */
+const struct qp *uverbs_fault_qp(const struct uverbs_req *r, const char *name);
 
 /*
  * Queues a port event (enum ib_event_type; element is the port number) on all async event
@@ -95,9 +100,11 @@ void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element);
 
 /*
  * The device was removed: destroys all objects but keeps their handles, and queues DEVICE_FATAL on
- * async event files, which return EIO after it. Later commands fail with EIO. Only destroy commands
- * succeed: they free the handle and return its event counts, as in the kernel.
+ * async event files, which get no event after it. Completion channels return EIO. Later commands fail with EIO. Only
+ * destroy commands succeed: they free the handle and return its event counts, as in the kernel.
  */
 void uverbs_disassociate(struct uverbs_file *f);
+/* Was uverbs_disassociate() called? */
+bool uverbs_is_gone(const struct uverbs_file *f);
 
 #endif

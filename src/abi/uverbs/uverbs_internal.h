@@ -22,7 +22,7 @@ struct uobj {
 
 struct uverbs_file {
 	struct ucontext *uctx;
-	const struct uverbs_host *host;
+	const struct uverbs_ops *host;
 	const struct event_file_ops *ev_ops;
 	struct idtable ids;	/* handles of all kinds */
 	struct list_head objs;
@@ -104,8 +104,8 @@ struct method_spec {
 /* Row i of spec_device[] followed by spec_verbs[]; NULL after the last one. */
 const struct method_spec *method_row(uint32_t i);
 bool uverbs_kind_enabled(uint16_t kind);
-
 /* Functions of obj.c. They return 0 or the -errno of the kernel's rdma_core.c. */
+int uverbs_check_gone(const struct uverbs_file *f);	/* -EIO: gone; else 0 */
 int uverbs_check_context(const struct uverbs_file *f);	/* -EIO: gone; -EINVAL: no context */
 int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);

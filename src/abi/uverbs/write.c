@@ -118,6 +118,9 @@ int write_run(struct uverbs_req *r, const struct write_row *row)
 	int ret;
 
 	r->new_obj = NULL;
+	ret = uverbs_fault(r, row->name);
+	if (ret)
+		return ret;
 	ret = row->handler(r);
 	if (r->new_obj) {
 		if (ret)

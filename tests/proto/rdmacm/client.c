@@ -3,15 +3,16 @@
  * A program with an rdma_cm file open, for the tests of this directory. client_cmd() and
  * client_write() pass commands to ucma_write() as a write() of librdmacm would. With RDMACM_SHARED
  * the program also has shared memory with rused: the functions here then do what libruse does with
- * it (remote/ucma_local.c). It holds a card (struct ucma_card) for each id, from which the library
+ * it (remote/ucma_local.c). It holds a record (struct cmshare_rec) for each id, from which the library
  * answers commands itself, and the ring of events. After each step the code checks that the number of
  * readable events, the byte for poll() and `shown` agree with the events that are pending.
  */
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "abi/ucma/post.h"
-#include "ipc/ucma_shm.h"
+#include "cmshare/postable.h"
+#include "cmshare/ucma_response.h"
+#include "cmshare/ucma_shm.h"
 #include "world.h"
 
 static uint32_t numbers;
@@ -24,7 +25,7 @@ struct client *client_open(struct world *w, unsigned int host)
 	c->h = &w->host[host];
 	c->f = ucma_file_open(c->h->u, c, false);
 	assert_non_null(c->f);
-	if (c->h->cards) {
+	if (c->h->recs) {
 		c->shm = calloc(1, sizeof(*c->shm));
 		assert_non_null(c->shm);
 		c->shm->number = ++numbers;
@@ -40,7 +41,7 @@ static void flush(struct client *c)
 	if (!c->shm)
 		return;
 	ucma_flush(c->h->u);
-	c->readable = ucma_file_events(c->f);
+	c->readable = c->f->nevents;
 }
 
 /* The file must be shown as readable exactly if an event is pending. */
@@ -57,13 +58,13 @@ static void shown(struct client *c)
 	assert_int_equal(recv(c->sv[1], two, 2, MSG_PEEK | MSG_DONTWAIT), ready ? 1 : -1);
 }
 
-/* The answer in the id's card (struct ucma_card, shared memory) must equal the answer of the command. */
+/* The answer in the id's record (struct cmshare_rec, shared memory) must equal the answer of the command. */
 static void same(struct client *c, uint32_t id, uint32_t has, size_t off, const void *answer,
 		 size_t len, int ret)
 {
-	uint8_t got[sizeof(struct ucma_answers)];
+	uint8_t got[sizeof(struct cmshare_answers)];
 
-	if (!c->shm || !ucma_card_read(&c->h->cards[id], c->shm, id, has, off, got, len))
+	if (!c->shm || !cmshare_rec_read(&c->h->recs[id], c->shm, id, has, off, got, len))
 		return;
 	assert_int_equal(ret, 0);
 	assert_memory_equal(got, answer, len);
@@ -89,7 +90,7 @@ ssize_t client_write(struct client *c, const struct ucma_cmd *cmd)
 	assert_true(c->reply.drained <= c->readable);
 	c->readable -= c->reply.drained;
 	/* The readable count must equal the number of pending events. */
-	assert_int_equal(c->readable, ucma_file_events(c->f));
+	assert_int_equal(c->readable, c->f->nevents);
 	if (ret < 0)
 		assert_int_equal(c->reply.len, 0);
 	flush(c);
@@ -105,7 +106,8 @@ int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, 
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = out };
 	struct ucma_cmd w = { .len = sizeof(hdr) + len };
 	uint8_t *buf = malloc(w.len);	/* exact length: a sanitizer sees reads beyond it */
-	struct ucma_need need;
+	uint64_t response;
+	size_t room;
 	ssize_t ret;
 
 	assert_non_null(buf);
@@ -113,13 +115,13 @@ int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, 
 	if (len)
 		memcpy(buf + sizeof(hdr), payload, len);
 	w.buf = buf;
-	ucma_peek(buf, w.len, &need);
+	response = cmshare_response(buf, w.len, &room);
 	ret = client_write(c, &w);
 	if (ret >= 0) {
 		assert_int_equal(ret, w.len);
-		assert_true(c->reply.len <= need.response_len);
+		assert_true(c->reply.len <= room);
 		if (c->reply.len)
-			assert_int_equal(c->reply.response, need.response);
+			assert_int_equal(c->reply.response, response);
 	}
 	free(buf);
 	return ret < 0 ? (int)ret : 0;
@@ -148,18 +150,18 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 	memcpy(buf.payload, payload, len);
 	flush(c);
 	/* What the library does before it posts (remote/ucma_local.c). */
-	if (c->shm && ucma_post_needs(&buf, all, &id)) {
+	if (c->shm && cmshare_postable(&buf, all, &id)) {
 		if (cmd != RDMA_USER_CM_CMD_DESTROY_ID)
 			c->shm->posted[id]++;
 		else
-			ucma_card_destroy(&c->h->cards[id], c->shm, id, &reported);
+			cmshare_rec_destroy(&c->h->recs[id], c->shm, id, &reported);
 		inbox_settle(&c->shm->inbox, c->sv[1]);
 	}
-	ucma_post(c->f, &(struct ucma_cmd){ .buf = &buf, .len = all }, &c->reply);
+	ucma_write_posted(c->f, &(struct ucma_cmd){ .buf = &buf, .len = all }, &c->reply);
 	if (c->shm)
 		flush(c);
 	else
-		c->readable = ucma_file_events(c->f);
+		c->readable = c->f->nevents;
 }
 
 int c_create(struct client *c, uint64_t uid, uint16_t ps)
@@ -171,15 +173,15 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 }
 
 /*
- * Destroys an id. If the id has a card (struct ucma_card, shared memory), the library takes the
+ * Destroys an id. If the id has a record (struct cmshare_rec, shared memory), the library takes the
  * number of reported events from it; this number must equal the answer of DESTROY_ID.
  */
 int c_destroy(struct client *c, uint32_t id)
 {
 	struct rdma_ucm_destroy_id cmd = { .response = 0x1000, .id = id };
 	uint32_t reported = 0;
-	bool known = c->shm && id < UCMA_CARDS &&
-		     ucma_card_destroy(&c->h->cards[id], c->shm, id, &reported);
+	bool known = c->shm && id < CMSHARE_RECS &&
+		     cmshare_rec_destroy(&c->h->recs[id], c->shm, id, &reported);
 	int ret;
 
 	if (known)
@@ -296,8 +298,8 @@ int c_qp_attr(struct client *c, uint32_t id, uint32_t state, struct ib_uverbs_qp
 		memcpy(attr, c->reply.data, sizeof(*attr));
 	}
 	if (state >= 1 && state <= 3)
-		same(c, id, UCMA_HAS_ATTR << (state - 1),
-		     offsetof(struct ucma_answers, attr) + (state - 1) * sizeof(*attr), attr,
+		same(c, id, CMSHARE_HAS_ATTR << (state - 1),
+		     offsetof(struct cmshare_answers, attr) + (state - 1) * sizeof(*attr), attr,
 		     sizeof(*attr), ret);
 	return ret;
 }
@@ -313,9 +315,11 @@ static int query(struct client *c, uint32_t id, uint32_t option, struct rdma_ucm
 		memcpy(r, c->reply.data, sizeof(*r));
 	}
 	if (option == RDMA_USER_CM_QUERY_ADDR)
-		same(c, id, UCMA_HAS_ADDR, offsetof(struct ucma_answers, addr), r, sizeof(*r), ret);
+		same(c, id, CMSHARE_HAS_ADDR, offsetof(struct cmshare_answers, addr), r, sizeof(*r),
+		     ret);
 	else
-		same(c, id, UCMA_HAS_GID, offsetof(struct ucma_answers, gid), r, sizeof(*r), ret);
+		same(c, id, CMSHARE_HAS_GID, offsetof(struct cmshare_answers, gid), r, sizeof(*r),
+		     ret);
 	return ret;
 }
 
@@ -355,9 +359,9 @@ int c_event(struct client *c, struct rdma_ucm_event_resp *ev)
 
 	flush(c);
 	shown(c);
-	if (c->shm && ucma_shm_take(c->shm, ev, NULL)) {
+	if (c->shm && cmshare_take_event(c->shm, ev, NULL)) {
 		inbox_settle(&c->shm->inbox, c->sv[1]);
-		ucma_post(c->f, &(struct ucma_cmd){ .buf = &cmd }, &c->reply);
+		ucma_write_posted(c->f, &(struct ucma_cmd){ .buf = &cmd }, &c->reply);
 		flush(c);
 		return 0;
 	}

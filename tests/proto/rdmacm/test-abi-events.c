@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "world.h"
 
 static struct world *w;
@@ -211,7 +211,7 @@ static void posted(void **state)
 	w->resolve_delay = NS_S;
 	d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, d.id, NULL, &good, 1000), 0);
-	assert_true(ucma_card_destroy(&cli->h->cards[d.id], cli->shm, d.id, &reported));
+	assert_true(cmshare_rec_destroy(&cli->h->recs[d.id], cli->shm, d.id, &reported));
 	assert_int_equal(reported, 0);
 	world_run(w, w->now + 2 * NS_S);
 	w->resolve_delay = 0;
@@ -233,12 +233,12 @@ static void posted_resolve(void **state)
 	q.id = (uint32_t)c_create(cli, 77, RDMA_PS_TCP);
 	memcpy(&q.dst_addr, &dst, sizeof(dst));
 	if (cli->shm)
-		assert_true(cli->h->cards[q.id].has & UCMA_CAN_RESOLVE);
+		assert_true(cli->h->recs[q.id].has & CMSHARE_CAN_RESOLVE);
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &q, sizeof(q), 0);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 77);
 	if (cli->shm)
-		assert_false(cli->h->cards[q.id].has & UCMA_CAN_RESOLVE);
+		assert_false(cli->h->recs[q.id].has & CMSHARE_CAN_RESOLVE);
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &q, sizeof(q), 0);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
 	assert_int_equal((int)ev.status, -EINVAL);
@@ -317,12 +317,12 @@ static void reported(void **state)
 		assert_int_equal(c_resolve(cli, i ? b : a, NULL, &dst, 1000), 0);
 		assert_int_equal(c_route(cli, i ? b : a), 0);
 	}
-	assert_int_equal(ucma_file_events(cli->f), 4);
+	assert_int_equal(cli->f->nevents, 4);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 1);
 	assert_int_equal(c_destroy(cli, a), 1);
 	assert_int_equal(cli->reply.drained, 1);
-	assert_int_equal(ucma_file_events(cli->f), 2);
+	assert_int_equal(cli->f->nevents, 2);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 2);
 }

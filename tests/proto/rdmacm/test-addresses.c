@@ -57,6 +57,45 @@ static void loopback(void **state)
 	loopback_to("fd00::1", "::");
 }
 
+/*
+ * A device with both RoCE versions, RoCEv1 first: an id gets entries of RoCEv2 only, and not that of the link-local
+ * address if there is another one. The world's table has a link-local address, IPv4 and IPv6.
+ */
+static void both_versions(void **state)
+{
+	static const struct { const char *to; uint32_t gids; uint8_t index; } rows[] = {
+		{ "127.0.0.1", 3, 3 }, { "10.0.0.1", 3, 3 }, { "fd00::1", 3, 5 },
+		{ "::1", 3, 3 }, { "::1", 1, 1 }, { "::1", 2, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world *w = world_new();
+		struct host_dev *d = &w->host[0].page.dev[0];
+		struct client *srv = client_open(w, 0), *cli = client_open(w, 0);
+		struct ib_uverbs_qp_attr a;
+		uint32_t cid, sid;
+
+		/* The table without IPv4 is shorter by that. */
+		if (rows[i].gids == 2)
+			d->gid[1] = d->gid[2];
+		d->ngids = 2 * rows[i].gids;
+		for (uint32_t k = d->ngids; k--;) {
+			d->gid[k] = d->gid[k / 2];
+			d->gid[k].v1 = !(k & 1);
+		}
+		c_server(srv, "::", 7000, RDMA_PS_TCP);
+		c_pair(w, cli, srv, rows[i].to, 7000, &cid, &sid);
+		assert_int_equal(c_qp_attr(cli, cid, 2, &a), 0);
+		assert_int_equal(a.ah_attr.grh.sgid_index, rows[i].index);
+		assert_int_equal(c_qp_attr(srv, sid, 2, &a), 0);
+		assert_int_equal(a.ah_attr.grh.sgid_index, rows[i].index);
+		client_close(cli);
+		client_close(srv);
+		world_free(w);
+	}
+}
+
 /* A REQ that names a loopback address is accepted only from this host. */
 static void loopback_from_afar(void **state)
 {
@@ -198,7 +237,8 @@ static void header_of_the_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loopback), cmocka_unit_test(loopback_from_afar),
+		cmocka_unit_test(loopback), cmocka_unit_test(both_versions),
+		cmocka_unit_test(loopback_from_afar),
 		cmocka_unit_test(ipv6_link_local), cmocka_unit_test(af_ib),
 		cmocka_unit_test(header_of_the_kernel),
 	};

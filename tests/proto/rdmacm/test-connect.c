@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "world.h"
 
 enum { MAD_REQ, MAD_MRA };	/* CM attribute ID less 0x10 */
@@ -134,15 +134,15 @@ static void connect_and_disconnect(void **state)
 	world_free(w);
 }
 
-#define POSTED_CM (UCMA_CAN_ACCEPT | UCMA_CAN_RTU | UCMA_CAN_DISCONNECT)
+#define POSTED_CM (CMSHARE_CAN_ACCEPT | CMSHARE_CAN_RTU | CMSHARE_CAN_DISCONNECT)
 
 /*
- * Returns which of REP, RTU and DREQ the program may post without waiting for rused. The id's card
- * (struct ucma_card, in memory shared with rused) says so.
+ * Returns which of REP, RTU and DREQ the program may post without waiting for rused. The id's record
+ * (struct cmshare_rec, in memory shared with rused) says so.
  */
 static uint32_t may_post(const struct client *c, uint32_t id)
 {
-	return c->h->cards[id].has & POSTED_CM;
+	return c->h->recs[id].has & POSTED_CM;
 }
 
 /*
@@ -162,15 +162,16 @@ static void posts_between(unsigned int client_host, bool allowed)
 	world_settle(w);
 	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 	sid = ev.id;
-	assert_int_equal(may_post(srv, sid), allowed ? UCMA_CAN_ACCEPT | UCMA_CAN_DISCONNECT : 0);
+	assert_int_equal(may_post(srv, sid), allowed ? CMSHARE_CAN_ACCEPT | CMSHARE_CAN_DISCONNECT
+			 : 0);
 	assert_int_equal(c_accept(srv, sid, 77, 0x202, NULL), 0);
 	world_settle(w);
 	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
-	assert_int_equal(may_post(cli, id), allowed ? UCMA_CAN_RTU | UCMA_CAN_DISCONNECT : 0);
+	assert_int_equal(may_post(cli, id), allowed ? CMSHARE_CAN_RTU | CMSHARE_CAN_DISCONNECT : 0);
 	assert_int_equal(c_rtu(cli, id), 0);
 	world_settle(w);
 	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
-	assert_int_equal(may_post(srv, sid), allowed ? UCMA_CAN_DISCONNECT : 0);
+	assert_int_equal(may_post(srv, sid), allowed ? CMSHARE_CAN_DISCONNECT : 0);
 	client_close(cli);
 	client_close(srv);
 	world_free(w);

@@ -98,7 +98,7 @@ static int migrate(struct client *to, struct client *from, uint32_t id)
 	if (from && from != to) {
 		assert_true(to->reply.from_drained <= from->readable);
 		from->readable -= to->reply.from_drained;
-		assert_int_equal(from->readable, ucma_file_events(from->f));
+		assert_int_equal(from->readable, from->f->nevents);
 	}
 	if (ret < 0)
 		return (int)ret;
@@ -124,17 +124,17 @@ static void backlog(void **state)
 		assert_int_equal(c_connect(cli, (uint32_t)id, 0x1000 + i, NULL), 0);
 	}
 	world_settle(w);
-	assert_int_equal(ucma_file_events(srv->f), 3);
+	assert_int_equal(srv->f->nevents, 3);
 	c_nothing(cli);		/* none is rejected */
 	world_run(w, w->now + 20 * NS_S);	/* the REQs are repeated */
 	for (unsigned int i = 0; i < 4; i++) {
 		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 		assert_int_equal(ev.param.conn.qp_num, 0x1000 + i);
-		assert_int_equal(ucma_file_events(srv->f), 3);
+		assert_int_equal(srv->f->nevents, 3);
 	}
 	/* The waiting requests move with the listener. */
 	assert_int_equal(migrate(next, srv, (uint32_t)lid), 4);
-	assert_int_equal(ucma_file_events(srv->f), 0);
+	assert_int_equal(srv->f->nevents, 0);
 	c_expect(next, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 	assert_int_equal(c_accept(next, ev.id, 5, 0x101, NULL), 0);
 	world_settle(w);
@@ -350,7 +350,7 @@ static void many(struct world *w, unsigned int n)
 	client_close(srv);
 	world_run(w, w->now + 300 * NS_S);
 	for (unsigned int i = 0; i < WORLD_HOSTS; i++)
-		assert_int_equal(cm_count(w->host[i].cm), 0);
+		assert_int_equal(w->host[i].cm->count, 0);
 	free(sid);
 	free(cid);
 }

@@ -97,6 +97,33 @@ static void conflicts(void **state)
 	end(&b);
 }
 
+/* The sysctl bindv6only is AFONLY of an IPv6 id that has not set it, at the time of its bind. */
+static void v6only(void **state)
+{
+	static const struct {
+		bool sysctl;
+		int afonly, ret;
+	} rows[] = {
+		{ false, -1, -EADDRNOTAVAIL }, { true, -1, 0 }, { true, 0, -EADDRNOTAVAIL },
+		{ false, 1, 0 }, { false, -1, -EADDRNOTAVAIL },
+	};
+	struct bound b = start();
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(rows); i++) {
+		int six, four;
+
+		b.w->host[0].v6only = rows[i].sysctl;
+		assert_int_equal(try_bind(b.c, "::", 7000, RDMA_PS_TCP, 0, rows[i].afonly, &six), 0);
+		b.w->host[0].v6only = false;
+		assert_int_equal(try_bind(b.c, NULL, 7000, RDMA_PS_TCP, 0, -1, &four),
+				 rows[i].ret);
+		c_destroy(b.c, (uint32_t)six);
+		c_destroy(b.c, (uint32_t)four);
+	}
+	end(&b);
+}
+
 static void other_process(void **state)
 {
 	struct bound b = start();
@@ -133,7 +160,7 @@ static void privileged(void **state)
 {
 	struct bound b = start();
 	struct sockaddr_storage a = addr(NULL, 1023);
-	struct ucma_shm *shm = b.c->shm;
+	struct cmshare_file *shm = b.c->shm;
 	struct ucma_file *f;
 	int id;
 
@@ -256,7 +283,8 @@ static void port_spaces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conflicts), cmocka_unit_test(other_process),
+		cmocka_unit_test(conflicts), cmocka_unit_test(v6only),
+		cmocka_unit_test(other_process),
 		cmocka_unit_test(reuse_and_listen), cmocka_unit_test(privileged),
 		cmocka_unit_test(addresses), cmocka_unit_test(ephemeral),
 		cmocka_unit_test(exhausted), cmocka_unit_test(port_spaces),

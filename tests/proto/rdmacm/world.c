@@ -6,7 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include "ipc/ucma_shm.h"
+#include "cmshare/ucma_shm.h"
 #include "world.h"
 
 struct flying {
@@ -34,7 +34,7 @@ static bool find_gid(struct world_host *h, const uint8_t gid[16], unsigned int *
 		if (!d->in_use)
 			continue;
 		for (*index = 0; *index < d->ngids; ++*index)
-			if (!memcmp(d->gid[*index].raw, gid, 16))
+			if (!d->gid[*index].v1 && !memcmp(d->gid[*index].raw, gid, 16))
 				return true;
 	}
 	return false;
@@ -216,6 +216,11 @@ static void sim_port_range(void *ctx, uint16_t *low, uint16_t *high)
 	*high = h->port_high;
 }
 
+static bool sim_v6only(void *ctx)
+{
+	return ((struct world_host *)ctx)->v6only;
+}
+
 static const struct rdmacm_ops ops = {
 	.now = sim_now,
 	.translate = sim_translate,
@@ -224,6 +229,7 @@ static const struct rdmacm_ops ops = {
 	.netdev_mtu = sim_netdev_mtu,
 	.mcast = sim_mcast,
 	.port_range = sim_port_range,
+	.v6only = sim_v6only,
 };
 
 static void sim_wake(void *ctx, void *host, unsigned int n)
@@ -232,7 +238,7 @@ static void sim_wake(void *ctx, void *host, unsigned int n)
 	((struct client *)host)->readable += n;
 }
 
-static const struct ucma_ops ucma_ops = { .wake = sim_wake };
+static const struct ucma_ops ucma_ops = { .added_events = sim_wake };
 
 static void set_gid(struct host_dev *d, unsigned int i, const char *text)
 {
@@ -290,9 +296,9 @@ struct world *world_new(void)
 		h->u = ucma_create(h->rm, &ucma_ops, h);
 		assert_true(h->cm && h->rm && h->u);
 		if (getenv("RDMACM_SHARED")) {
-			h->cards = calloc(UCMA_CARDS, sizeof(*h->cards));
-			assert_non_null(h->cards);
-			ucma_share(h->u, h->cards);
+			h->recs = calloc(CMSHARE_RECS, sizeof(*h->recs));
+			assert_non_null(h->recs);
+			ucma_share(h->u, h->recs);
 		}
 		add_dev(h, 0);
 	}
@@ -323,9 +329,9 @@ void world_free(struct world *w)
 		assert_true(list_empty(&h->resolving));
 		assert_int_equal(h->groups, 0);
 		ucma_destroy(h->u);
-		free(h->cards);
+		free(h->recs);
 		rdmacm_destroy(h->rm);
-		assert_int_equal(cm_count(h->cm), 0);
+		assert_int_equal(h->cm->count, 0);
 		cm_free(h->cm);
 	}
 	assert_true(list_empty(&w->wire));

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include "base/testing.h"
 #include "base/list.h"
-#include "abi/ucma/ucma.h"
-#include "cm/cm.h"
+#include "abi/ucma/ucma_internal.h"
+#include "cm/cm_internal.h"
 #include "rdmacm/id.h"
 
 #define WORLD_HOSTS 2
@@ -28,11 +28,12 @@ struct world_host {
 	struct cm *cm;
 	struct rdmacm *rm;
 	struct ucma *u;
-	struct ucma_card *cards;	/* NULL unless RDMACM_SHARED is in the environment */
+	struct cmshare_rec *recs;	/* NULL unless RDMACM_SHARED is in the environment */
 	struct list_head resolving;
 	unsigned int groups;	/* number of multicast groups joined */
 	uint8_t group[16];	/* MGID of the multicast group that was joined or left last */
 	uint16_t port_low, port_high;
+	bool v6only;		/* net.ipv6.bindv6only */
 };
 
 struct world {
@@ -62,7 +63,7 @@ void world_settle(struct world *w);
 struct client {
 	struct world_host *h;
 	struct ucma_file *f;
-	struct ucma_shm *shm;	/* NULL unless RDMACM_SHARED */
+	struct cmshare_file *shm;	/* NULL unless RDMACM_SHARED */
 	int sv[2];		/* with shm: rused's end and the program's end of the file's socket pair */
 	unsigned int readable;	/* events announced by wake(), less those that commands have taken from the queue */
 	struct ucma_reply reply;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
-// Goroutines, collections, C memory, mapped files and children: what it prints is the same in each run.
+// Goroutines, collections, C memory, mapped files and children: what it prints is the same in each run. work [ROUNDS]
 package main
 
 /*
@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -95,11 +96,19 @@ func mapped() string {
 
 func main() {
 	out := make([]string, 4)
+	rounds := 1
+	if len(os.Args) > 1 {
+		var err error
+		rounds, err = strconv.Atoi(os.Args[1])
+		must(err)
+	}
 	var all sync.WaitGroup
 	for i := range out {
 		all.Add(1)
 		go func(i int) {
-			out[i] = churn(1000 * int64(i))
+			for r := 0; r < rounds; r++ {
+				out[i] = churn(1000 * int64(i))
+			}
 			all.Done()
 		}(i)
 	}

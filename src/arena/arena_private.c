@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Pages that leave the arena: they become private memory at the same addresses, as if the program had mapped it there. An
+ * MR on them stays with the old pages, which are in the memfd, as with pages that the kernel pins.
+ *
+ * mremap() needs this, because a page of the arena cannot move: its address is its place in the memfd. Stacks need it,
+ * because libc uses the stack of a child of fork() before the child's copy of the arena is in place.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "arena/arena_internal.h"
+#include "arena/arena_runs.h"
+#include "arena/arena_wide.h"
+#include "arena/calls.h"
+#include "base/sys.h"
+
+void arena_protect_like(uint32_t like, uint32_t at, uint32_t n)
+{
+	uint8_t noprot = arena_state.page[like].noprot, flags = arena_state.page[like].flags;
+	void *p = arena_addr(at);
+
+	if (noprot)
+		sys_call(SYS_mprotect, p, arena_len(n), (noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
+	if (flags & PG_WIPE)
+		sys_call(SYS_madvise, p, arena_len(n), MADV_WIPEONFORK);
+	if (flags & PG_NOFORK)
+		sys_call(SYS_madvise, p, arena_len(n), MADV_DONTFORK);
+}
+
+/* A mapping of pages that can be read. mremap() of no bytes maps shared pages a second time, without a descriptor. */
+static long arena_view(uint32_t at, uint32_t n)
+{
+	size_t len = arena_len(n);
+	long p;
+
+	arena_fd_check();
+	if (arena_state.fd >= 0)
+		return sys_call(SYS_mmap, NULL, len, PROT_READ, MAP_SHARED, arena_state.fd,
+				(long)arena_len(at));
+	p = sys_call(SYS_mremap, arena_addr(at), 0L, len, (long)MREMAP_MAYMOVE);
+	if (!arena_failed(p))
+		sys_call(SYS_mprotect, p, len, PROT_READ);
+	return p;
+}
+
+int arena_copy_pages(void *to, uint32_t at, uint32_t n)
+{
+	long from = arena_view(at, n);
+
+	if (arena_failed(from))
+		return -ENOMEM;
+	memcpy(to, (const void *)from, arena_len(n));
+	sys_call(SYS_munmap, from, arena_len(n));
+	return 0;
+}
+
+/* A private copy of pages of the memfd, or NULL. */
+static void *arena_copy_of(uint32_t at, uint32_t n)
+{
+	size_t len = arena_len(n);
+	long to = sys_call(SYS_mmap, NULL, len, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+
+	if (arena_failed(to))
+		return NULL;
+	if (!arena_copy_pages((void *)to, at, n))
+		return (void *)to;
+	sys_call(SYS_munmap, to, len);
+	return NULL;
+}
+
+int arena_make_private(uint32_t at, uint32_t n)
+{
+	size_t len = arena_len(n);
+	void *copy;
+	long p;
+
+	arena_displace(at, at + n);
+	copy = arena_copy_of(at, n);
+	if (!copy)
+		return -ENOMEM;
+	p = sys_call(SYS_mremap, copy, len, len, (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
+		     arena_addr(at));
+	if (arena_failed(p)) {
+		sys_call(SYS_munmap, copy, len);
+		return (int)p;
+	}
+	arena_protect_like(at, at, n);
+	for (uint32_t i = at, k; i < at + n; i += k) {
+		for (k = 0; i + k < at + n && !arena_state.page[i + k].pins; k++)
+			;
+		if (k)
+			arena_punch(i, k);
+		k += !k;
+	}
+	for (uint32_t i = at; i < at + n; i++)
+		arena_state.page[i].flags =
+			(uint8_t)((arena_state.page[i].flags & ~(PG_MAPPED | PG_WIPE | PG_NOFORK)) |
+				  PG_COVERED);
+	arena_mark_mixed(at, at + n);
+	return 0;
+}
+
+/* The length of the row of pages from `at` on that are alike. pins: also in whether an MR pins them. */
+static uint32_t arena_private_row(uint32_t at, uint32_t end, bool pins)
+{
+	const struct arena_page *first = &arena_state.page[at], *p = first + 1;
+	uint8_t mask = PG_USED | PG_ENDED | PG_COVERED | PG_MAPPED | PG_WIPE | PG_NOFORK;
+
+	while (p < &arena_state.page[end] && !((p->flags ^ first->flags) & mask) &&
+	       p->noprot == first->noprot && (!pins || !p->pins == !first->pins))
+		p++;
+	return (uint32_t)(p - first);
+}
+
+/* Makes the pages in [at, end) private that are not yet. pinned: those under an MR, too. 0 or -errno. */
+static int arena_private_range(uint32_t at, uint32_t end, bool pinned)
+{
+	int rc = 0;
+
+	for (uint32_t n; at < end && !rc; at += n) {
+		uint8_t f = arena_state.page[at].flags &
+			    (PG_USED | PG_ENDED | PG_COVERED | PG_MAPPED);
+
+		n = arena_private_row(at, end, !pinned);
+		if (f == (PG_USED | PG_MAPPED) && (pinned || !arena_state.page[at].pins))
+			rc = arena_make_private(at, n);
+	}
+	return rc;
+}
+
+void arena_make_code(uint32_t at, uint32_t end)
+{
+	arena_private_range(at, end, false);
+}
+
+void arena_privatise(uintptr_t addr, size_t len)
+{
+	uint64_t mask = arena_lock();
+
+	arena_cache_empty();
+	if (!arena_state.orphan)
+		arena_private_range(arena_page_of(addr), arena_page_end(addr, len), false);
+	arena_unlock(mask);
+}
+
+static bool arena_take_back(uint32_t at, uint32_t n)
+{
+	if (!arena_keep(at, n))
+		return false;
+	arena_drop(at, at + n, true);
+	return true;
+}
+
+/*
+ * Takes the addresses of pages back, whose mapping has moved away. If another thread's mapping has got one in the
+ * meantime, it stays covered.
+ */
+static void arena_uncover(uint32_t at, uint32_t end)
+{
+	if (at >= end || arena_take_back(at, end - at))
+		return;
+	for (; at < end; at++)
+		arena_take_back(at, 1);
+}
+
+void arena_detached(uintptr_t addr)
+{
+	uint32_t at = arena_page_of(addr);
+	uint64_t mask = arena_lock();
+
+	arena_cache_empty();
+	while (at < arena_state.npages && arena_state.page[at].flags & PG_COVERED &&
+	       arena_take_back(at, 1))
+		at++;
+	arena_unlock(mask);
+}
+
+/* The kernel moves the mapping, which is private now, or makes it longer. */
+static long arena_kernel_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed)
+{
+	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
+	long p = sys_call(SYS_mremap, addr, old, len, (long)flags, fixed);
+
+	if (arena_failed(p))
+		return p;
+	if ((uintptr_t)p != addr && !(flags & MREMAP_DONTUNMAP))
+		arena_uncover(at, end);
+	return p;
+}
+
+/* Checks of the kernel that need no memory, so that a call that fails changes nothing. old, len: multiples of a page. */
+static int arena_mremap_check(uintptr_t addr, size_t old, size_t len, int flags, void *fixed)
+{
+	const struct arena_page *page = &arena_state.page[arena_page_of(addr)];
+	uintptr_t to = (uintptr_t)fixed;
+
+	if (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) || addr & (PAGE - 1) ||
+	    !len)
+		return -EINVAL;
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE))
+		return -EINVAL;
+	if (flags & MREMAP_DONTUNMAP && old != len)
+		return -EINVAL;
+	if (flags & MREMAP_FIXED && (to & (PAGE - 1) || (addr < to + len && to < addr + old)))
+		return -EINVAL;
+	if (arena_is_hole(arena_page_of(addr)) || arena_state.orphan)
+		return -EFAULT;
+	return !old && !(page->flags & PG_COVERED) ? -EINVAL : 0; /* only shared memory can be mapped twice */
+}
+
+/* The kernel refuses longer mappings. */
+#define MREMAP_MAX ((size_t)1 << 47)
+
+static long arena_mremap_locked(uintptr_t addr, size_t old, size_t len, int flags, void *fixed)
+{
+	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
+	int rc = arena_mremap_check(addr, old, len, flags, fixed);
+
+	if (rc)
+		return rc;
+	if (old && len <= old && !(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
+		arena_drop(arena_page_end(addr, len), end, true);
+		return (long)addr;
+	}
+	rc = len < MREMAP_MAX ? arena_private_range(at, end, true) : 0;
+	return rc ? rc : arena_kernel_mremap(addr, old, len, flags, fixed);
+}
+
+int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **to)
+{
+	uint64_t mask = arena_lock();
+	long p;
+
+	arena_cache_empty();
+	p = arena_mremap_locked(addr, ALIGN_UP(old, PAGE), ALIGN_UP(len, PAGE), flags, fixed);
+	arena_unlock(mask);
+	if (arena_failed(p))
+		return (int)p;
+	*to = (void *)p;
+	return 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * loop: the link of a process to itself, a FIFO of segments.
+ *
+ * send() only queues and poll() only delivers. Otherwise a responder that answers inside input()
+ * would re-enter the requester that is still sending. RC payload is referenced, because the
+ * requester keeps it until the ACK or revokes it. UC and UD have no ACK, so their payload is
+ * copied. The FIFO restarts at its first entry when it is empty, so a ping-pong uses one warm cache
+ * line.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "link/link.h"
+#include "why/why.h"
+
+#define LOOP_SEGS 1024
+#define LOOP_INLINE 64		/* up to this size a copy is cheaper than a reference */
+#define LOOP_MAX_SEG (1u << 20)
+
+_Static_assert(sizeof(struct why) <= LOOP_INLINE, "a reason fits in the place of payload");
+
+struct loop_entry {
+	struct seg seg;
+	bool dropped;		/* revoked: the payload may be gone */
+	bool by_ref;
+	void *heap;		/* copy of long UC or UD payload */
+	struct iovec copy_iov;
+	struct seg_net net;
+	struct iovec iov[SEG_MAX_IOV];
+	uint8_t data[LOOP_INLINE] __attribute__((aligned(8)));	/* payload, or the reason of a NAK (struct why) */
+};
+
+struct loopback {
+	struct link l;
+	uint32_t head, count;	/* oldest entry; number of entries */
+	bool polling, want_room;
+	struct loop_entry ent[LOOP_SEGS];
+};
+
+/* Copy the payload into the entry. 0, -EFAULT, or -EAGAIN without memory. */
+static int loop_copy(struct loopback *lo, struct loop_entry *e, const struct seg *seg)
+{
+	int rc;
+
+	e->heap = seg->len > LOOP_INLINE ? malloc(seg->len) : NULL;
+	if (seg->len > LOOP_INLINE && !e->heap)
+		return -EAGAIN;
+	e->copy_iov.iov_base = e->heap ? e->heap : e->data;
+	e->copy_iov.iov_len = seg->len;
+	rc = lo->l.host->copy_iov(&e->copy_iov, 1, 0, seg->iov, seg->niov, 0, seg->len);
+	if (rc) {
+		free(e->heap);
+		e->heap = NULL;
+		return rc;
+	}
+	e->seg.iov = &e->copy_iov;
+	e->seg.niov = 1;
+	return 0;
+}
+
+static int loop_send(struct link *l, const struct seg *seg)
+{
+	struct loopback *lo = container_of(l, struct loopback, l);
+	struct loop_entry *e;
+	int rc;
+
+	if (lo->count == LOOP_SEGS) {
+		lo->want_room = true;
+		return -EAGAIN;
+	}
+	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > LOOP_MAX_SEG))
+		return -EFAULT;
+	e = &lo->ent[(lo->head + lo->count) % LOOP_SEGS];
+	e->seg = *seg;
+	e->dropped = e->by_ref = false;
+	e->heap = NULL;
+	if (seg->net) {
+		e->net = *seg->net;
+		e->seg.net = &e->net;
+	}
+	if (!seg->len) {
+		e->seg.iov = NULL;
+		e->seg.niov = 0;
+		if (unlikely(seg->why)) {
+			memcpy(e->data, seg->why, sizeof(*seg->why));
+			e->seg.why = (const struct why *)e->data;
+		}
+	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->lossy)) {
+		/*
+		 * With the fault wrapper the payload of every packet is copied: fault frees a
+		 * packet that it held back as soon as send() has returned.
+		 */
+		rc = loop_copy(lo, e, seg);
+		if (rc == -EAGAIN)
+			lo->want_room = true;
+		if (rc)
+			return rc;
+	} else {
+		e->by_ref = true;
+		memcpy(e->iov, seg->iov, sizeof(*seg->iov) * (size_t)seg->niov);
+		e->seg.iov = e->iov;
+	}
+	lo->count++;
+	l->tx_segs++;
+	l->tx_bytes += seg->len;
+	return 0;
+}
+
+static void loop_revoke(struct link *l, uint32_t sqpn)
+{
+	struct loopback *lo = container_of(l, struct loopback, l);
+
+	for (uint32_t i = 0; i < lo->count; i++) {
+		struct loop_entry *e = &lo->ent[(lo->head + i) % LOOP_SEGS];
+
+		if (e->by_ref && e->seg.sqpn == sqpn)
+			e->dropped = true;
+	}
+}
+
+static bool loop_peer_behind(struct link *l)
+{
+	return container_of(l, struct loopback, l)->count > 0;
+}
+
+static int loop_poll(struct link *l, int budget)
+{
+	struct loopback *lo = container_of(l, struct loopback, l);
+	int n = 0;
+
+	if (lo->polling)
+		return 0;
+	lo->polling = true;
+	while (n < budget && lo->count) {
+		struct loop_entry *e = &lo->ent[lo->head];
+
+		if (!e->dropped) {
+			l->rx_segs++;
+			l->rx_bytes += e->seg.len;
+			l->host->input(l, &e->seg);
+			n++;
+		}
+		free(e->heap);
+		e->heap = NULL;
+		lo->head = (lo->head + 1) % LOOP_SEGS;
+		if (--lo->count == 0)
+			lo->head = 0;
+	}
+	lo->polling = false;
+	if (lo->want_room && lo->count <= LOOP_SEGS / 2) {
+		lo->want_room = false;
+		l->host->writable(l);
+	}
+	return n;
+}
+
+static void loop_destroy(struct link *l)
+{
+	struct loopback *lo = container_of(l, struct loopback, l);
+
+	for (uint32_t i = 0; i < lo->count; i++)
+		free(lo->ent[(lo->head + i) % LOOP_SEGS].heap);
+	free(lo);
+}
+
+static const struct link_ops loop_ops = {
+	.name = "loop",
+	.send = loop_send,
+	.revoke = loop_revoke,
+	.peer_behind = loop_peer_behind,
+	.poll = loop_poll,
+	.destroy = loop_destroy,
+};
+
+struct link *link_loopback_create(const struct link_user_ops *host, void *host_arg)
+{
+	struct loopback *lo = calloc(1, sizeof(*lo));
+
+	if (!lo)
+		return NULL;
+	lo->l.ops = &loop_ops;
+	lo->l.kind = LINK_LOOP;
+	lo->l.host = host;
+	lo->l.host_arg = host_arg;
+	lo->l.max_seg = LOOP_MAX_SEG;
+	lo->l.max_copy_seg = LOOP_MAX_SEG;
+	lo->l.max_pkts = 1u << 16;
+	lo->l.refs = 1;
+	return &lo->l;
+}
