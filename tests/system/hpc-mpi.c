@@ -26,7 +26,7 @@ static void ring(int rank, int ranks, int round, int len, unsigned char *out, un
 		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	for (int i = 0; i < len; i++)
 		if (in[i] != byte_of(prev, round, i)) {
-			fprintf(stderr, "rank %d: wrong byte at %d of %d\n", rank, i, len);
+			fprintf(stderr, "wrong data: rank %d: byte %d of %d\n", rank, i, len);
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		}
 }

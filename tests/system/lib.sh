@@ -7,7 +7,9 @@
 #   RUSE_DIR     a new run directory, and so a rused of its own
 #   T            a directory for the test's files
 #
-# and removes all of that at the end. A test ends with status 0 or calls die or skip.
+# and removes all of that at the end. A test ends with status 0 or calls die or skip. A test that fails runs again
+# (tests/again), unless its status is 70: rused has crashed, a sanitizer has reported, a process is left over; or its
+# output has "wrong data: ".
 set -u
 
 RUSE_BUILD=${RUSE_BUILD:-$PWD/build}
@@ -110,6 +112,34 @@ kill_tree() {
 	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
 }
 
+# find_left: sets `left` to the processes that have this test's run directory in their environment. It starts none, which
+# would have it, too.
+find_left() {
+	local p vars
+	left=()
+	for p in /proc/[0-9]*; do
+		[ "$p" != "/proc/$$" ] || continue
+		{ mapfile -d '' -t vars <"$p/environ"; } 2>/dev/null || continue
+		[[ " ${vars[*]}" != *" RUSE_DIR=$T/"* ]] || left+=("${p#/proc/}")
+	done
+}
+
+# end_left: kills the processes that a test has left; fails if there was one. What was killed just before has
+# 10 s to end.
+end_left() {
+	local pid left tries=200
+	while find_left; [ ${#left[@]} -gt 0 ]; do
+		if [ $((tries--)) -le 0 ]; then
+			for pid in "${left[@]}"; do
+				echo "left over: process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")" >&2
+			done
+			kill -9 "${left[@]}" 2>/dev/null
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
 cleanup() {
 	local status=$? pid report reports=()
 	trap - EXIT
@@ -122,11 +152,12 @@ cleanup() {
 		done
 		reports+=("$RUSE_DIR/rused.crash")
 	done
+	end_left || status=70
 	# A crash of rused or a sanitizer's report fails the test in any case.
 	for report in "${reports[@]}" "$T"/sanitizer.*; do
 		[ -s "$report" ] || continue
 		cat "$report" >&2
-		status=1
+		status=70
 	done
 	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
 		echo "--- rused.log" >&2

@@ -85,7 +85,7 @@ static void peer_check(const void *buf, const struct request *q, const char *wha
 	uint32_t k = page_wrong(buf, q->pages, q->seed);
 
 	if (k < q->pages)
-		die("peer: %s: page %u of %u at %#llx is wrong (seed %u, word %#llx)", what, k, q->pages,
+		die("wrong data: peer: %s: page %u of %u at %#llx is wrong (seed %u, word %#llx)", what, k, q->pages,
 		    (unsigned long long)(q->addr + k * PG), q->seed,
 		    (unsigned long long)*(const uint64_t *)((const char *)buf + k * PG));
 }

@@ -49,7 +49,7 @@ static void slot_check(const struct slot *s, const char *what)
 	uint32_t bad;
 
 	if (!slot_right(s, &bad))
-		die("after %s: page %u of %u at %p (kind %d%s) is wrong: seed %u, word %#llx", what,
+		die("wrong data: after %s: page %u of %u at %p (kind %d%s) is wrong: seed %u, word %#llx", what,
 		    bad, s->pages, (void *)s->p, s->kind, s->mr ? ", registered" : "", s->seed[bad],
 		    (unsigned long long)*(uint64_t *)(s->p + bad * PG));
 }

@@ -170,6 +170,6 @@ void end_verify(const struct proc *p, const struct end *e)
 		return;
 	for (uint32_t i = 0; i < AREA; i++)
 		if (e->area[GUARD + i] != e->mine->shadow[i])
-			die("process %d: connection %ld (type %d) differs from its shadow at %u",
+			die("wrong data: process %d: connection %ld (type %d) differs from its shadow at %u",
 			    p->id, (long)(e->c - world->conn), e->c->type, i);
 }

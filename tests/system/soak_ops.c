@@ -303,7 +303,7 @@ static void received(struct proc *p, struct end *e, const struct ibv_wc *wc)
 	if (wc->byte_len != m->len + grh || write != m->write ||
 	    !(wc->wc_flags & IBV_WC_WITH_IMM) == m->has_imm ||
 	    (m->has_imm && wc->imm_data != m->imm))
-		die("process %d: message %u of type %d is another one: %u bytes, not %u", p->id,
+		die("wrong data: process %d: message %u of type %d is another one: %u bytes, not %u", p->id,
 		    e->received, e->c->type, wc->byte_len, m->len);
 	if (!write)
 		check(e->rx + (size_t)slot * RX_SLOT + grh, m->len, m->seed, "a message");

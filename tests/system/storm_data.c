@@ -52,6 +52,6 @@ void compare(uint64_t key, const char *what, uint32_t n, const uint8_t *found, u
 		if (found[i] != want[skip + i] && wrong++ < 16)
 			fprintf(stderr, "byte %u: expected %02x, found %02x\n", i, want[skip + i],
 				found[i]);
-	die("connection %#llx: %s %u: %u of %u bytes are wrong", (unsigned long long)key, what, n,
+	die("wrong data: connection %#llx: %s %u: %u of %u bytes are wrong", (unsigned long long)key, what, n,
 	    wrong, len);
 }

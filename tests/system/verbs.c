@@ -295,6 +295,6 @@ void check(const void *buf, size_t len, uint64_t seed, const char *what)
 	for (size_t i = 0; i < len; i += 8) {
 		w = mix(seed + i);
 		if (memcmp(p + i, &w, len - i < 8 ? len - i : 8))
-			die("%s: wrong bytes at offset %zu of %zu", what, i, len);
+			die("wrong data: %s: wrong bytes at offset %zu of %zu", what, i, len);
 	}
 }

@@ -101,7 +101,7 @@ ping_on() {
 	port=$((port + 1))
 	both "$s" "$c" "$tool -d rxe_0 -g ${GID[$s$f]} -p $port $*" \
 		"$tool -d rxe_0 -g ${GID[$c$f]} -p $port $* ${ADDR4[$s]}"
-	! grep -hiE 'invalid data' "$T/client.out" "$T/server.out" || die "$tool: wrong data"
+	! grep -hiE 'invalid data' "$T/client.out" "$T/server.out" || die "wrong data: $tool"
 	note "IPv$f $tool $*: $result"
 }
 
