@@ -26,7 +26,8 @@ static void stop_help(void)
 	     "  -h, --help");
 }
 
-#define STOP_WAIT 5000	/* ms */
+#define STOP_WAIT 30000	/* ms; rused has nothing to do but to exit, if it gets the CPU */
+#define STOP_TERM_WAIT 5000	/* ms: a rused that does not end by SIGTERM gets SIGKILL */
 #define STOP_SILENT_S 5	/* with --now: a rused that does not answer so long is ended by signals */
 
 /*
@@ -122,7 +123,7 @@ bool cli_rused_kill(int pid)
 	for (size_t i = 0; !ended && i < ARRAY_SIZE(signals); i++) {
 		syscall(SYS_pidfd_send_signal, p.fd, signals[i], NULL, 0);
 		syscall(SYS_pidfd_send_signal, p.fd, SIGCONT, NULL, 0);
-		ended = poll(&p, 1, STOP_WAIT) > 0;
+		ended = poll(&p, 1, signals[i] == SIGTERM ? STOP_TERM_WAIT : STOP_WAIT) > 0;
 	}
 	close(p.fd);
 	if (!ended)
