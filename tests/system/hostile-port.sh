@@ -60,8 +60,8 @@ wait_for 60 packets || { cat "$T/server" "$T/client"; die "no traffic"; }
 for _ in 1 2 3; do
 	refused $all4 $all6 || die "another uid has the port in mid-stream"
 done
-kill $client $server
-wait $client $server
+kill_tree $client $server
+wait $client $server 2>/dev/null
 
 # Multicast: two processes of one user have two QPs each in the group. Another user cannot bind the port then.
 for group in ::ffff:239.1.2.3 ff0e::77:1; do

@@ -53,7 +53,7 @@ kill -KILL "$rused"
 wait $status
 rc=$?
 [ $rc -ne 124 ] || die "ruse status waits for a dead rused"
-kill $watch
+kill_tree $watch
 
 # ruse stop --now ends a stopped rused, and nothing of it is left that keeps another one from its start.
 in_ruse ibv_devices >/dev/null || die "no device"

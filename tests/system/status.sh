@@ -7,12 +7,12 @@
 
 # memory_of EXPECTED...: a line "KIND MRS BYTES WHY" for each row of the program's memory, in any order
 memory_of() {
-	rm -f "$T/in"
+	rm -f "$T/in" "$T/out"	# the last program's "ready" is none of this one
 	mkfifo "$T/in"
 	in_ruse "$RUSE_TESTBIN/status" <"$T/in" >"$T/out" &
 	local pid=$!
 	exec 3>"$T/in"
-	wait_for 20 grep -q ready "$T/out" || die "status.c does not start"
+	wait_for 20 grep -qs ready "$T/out" || die "status.c does not start"
 	"$RUSE_BUILD/ruse" status --json >"$T/status.json" || die "ruse status --json"
 	"$RUSE_BUILD/ruse" status >"$T/status" || die "ruse status"
 	in_ruse rdma resource show mr -d >"$T/rdma" || die "rdma resource"
