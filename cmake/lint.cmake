@@ -44,8 +44,7 @@ ruse_lint(shellcheck NEEDS shellcheck COMMAND
 ruse_lint(codespell NEEDS codespell COMMAND
   sh -c "git ls-files -z | grep -zvE '^(LICENSES/|linux-source|tests/.*corpus/)' | xargs -0 codespell -I tools/codespell.ignore")
 # These take what interop/rxe leaves of the processors, and start early.
-ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 1200 COST 1200 COMMAND
-  nice -n 19 cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
-  --inline-suppr --suppressions-list=tools/cppcheck.suppress --error-exitcode=1
-  --template=gcc -D_GNU_SOURCE -D__x86_64__ -DRUSE_VERSION="" -Isrc src)
-ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 2400 COST 1500 COMMAND nice -n 19 tools/tidy ${CMAKE_BINARY_DIR})
+ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 1200 COST 1200 COMMAND nice -n 19 tools/analyse cppcheck ${CMAKE_BINARY_DIR})
+ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 2400 COST 1500 COMMAND
+  nice -n 19 tools/analyse clang-tidy ${CMAKE_BINARY_DIR})
+ruse_lint(analyse NEEDS cppcheck COMMAND tests/package/analyse.sh)
