@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A unit test takes milliseconds; the limits, in seconds, are for a busy machine.
+set(RUSE_UNIT_TIMEOUT 120)
+if(RUSE_SANITIZE)
+  set(RUSE_UNIT_TIMEOUT 600)
+endif()
+
 # ruse_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...]): a static library
 # of the folder's *.c files, and an executable and a ctest for each test-*.c in it (cmocka). A
 # testing.c holds what the tests share, also with tests of other rooms: a library NAME_testing.
@@ -32,7 +38,7 @@ function(ruse_room name)
       add_executable(${exe} ${t})
       target_link_libraries(${exe} PRIVATE ${target} ${testing_libs})
       add_test(NAME unit/${name}/${n} COMMAND ${exe})
-      set_tests_properties(unit/${name}/${n} PROPERTIES LABELS unit TIMEOUT 120
+      set_tests_properties(unit/${name}/${n} PROPERTIES LABELS unit TIMEOUT ${RUSE_UNIT_TIMEOUT}
         ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
     endforeach()
   endif()

@@ -239,14 +239,16 @@ static void page_large(const char *dir)
 			packet(m.rings, qpn, qpn + 1, i % 70, 4, "fault: dropped");
 	ps = page_list(m.r.run, "processes");
 	spoil(m.r.run);
+	/* The timeline has room for fewer processes than these. */
+	multiply(ps, 100);
+	for (size_t i = 0; i < TIMELINE_SAMPLES; i++)
+		timeline_add_run(m.timeline, BEGIN + (4000 + i) * NS_MS, m.r.run);
 	multiply(ps, 1000);
 	p = json_object_array_get_idx(page_list(m.r.failures, "processes"), 0);
 	multiply(page_list(p, "failures"), 1000);
-	multiply(page_list(m.r.failures, "processes"), 100);
+	multiply(page_list(m.r.failures, "processes"), 20);
 	p = json_object_array_get_idx(page_list(m.r.stuck, "processes"), 0);
 	multiply(page_list(p, "waits"), 5000);
-	for (size_t i = 0; i < TIMELINE_SAMPLES; i++)
-		timeline_add_run(m.timeline, BEGIN + (4000 + i) * NS_MS, m.r.run);
 	page_write(&m, dir, "large");
 	drop(&m);
 }
