@@ -104,12 +104,9 @@ cp "$(command -v ibv_devices)" "$T/setid"
 chmod 4755 "$T/setid"
 doctor 0 "$T/setid"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-	chmod 755 "$T"
+	other_users "$T/build"
 	other=(setpriv --reuid=12345 --regid=12345 --clear-groups)
-	# A copy: the build may be below a home directory that others cannot enter.
-	mkdir "$T/bin"
-	cp "$RUSE_BUILD/ruse" "$RUSE_BUILD/rused" "$RUSE_BUILD/libruse.so" "$T/bin"
-	saved=$T/bin/ruse
+	saved=$T/build/ruse
 	asked() { timeout 60 "${other[@]}" env RUSE_DIR= "$saved" doctor "$T/setid" >"$T/out" 2>&1; }
 	# By env(1): setpriv(1) may still have root's capabilities when it executes a program.
 	if "${other[@]}" env "$saved" --version >/dev/null 2>&1; then

@@ -9,6 +9,7 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+other_users "$T/build"
 for how in real effective; do
 	for who in "" first second; do
 		in_ruse timeout 100 "$RUSE_TESTBIN/drop" $how ${who:+$who} ||

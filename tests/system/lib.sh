@@ -154,7 +154,7 @@ cleanup() {
 	done
 	end_left || status=70
 	# A crash of rused or a sanitizer's report fails the test in any case.
-	for report in "${reports[@]}" "$T"/sanitizer.*; do
+	for report in "${reports[@]}" "$T"/sanitizer/report.*; do
 		[ -s "$report" ] || continue
 		cat "$report" >&2
 		status=70
@@ -176,15 +176,30 @@ sanitizers() {
 PRELOAD=$(sanitizers)$RUSE_BUILD/libruse.so
 # The sanitizers must not handle faults: the engine and the programs do, and ThreadSanitizer would
 # call the interposed sigaction() before it is initialised; a child may start threads after
-# fork(). Reports go to files, as rused has no stderr and that of some programs is not read.
-SUPPRESSIONS=$(realpath "${BASH_SOURCE%/*}/..")
+# fork(). Reports go to files, as rused has no stderr and that of some programs is not read. The suppressions are
+# copied: a program of another user may be unable to enter the checkout.
+mkdir "$T/sanitizer"
+cp "${BASH_SOURCE%/*}"/../{asan,tsan}.supp "$T/sanitizer/"
 SANITIZER_OPTIONS=(
-	ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:log_path=$T/sanitizer\
-:suppressions=$SUPPRESSIONS/asan.supp:${ASAN_OPTIONS:-}"
+	ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:log_path=$T/sanitizer/report\
+:suppressions=$T/sanitizer/asan.supp:${ASAN_OPTIONS:-}"
 	TSAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0\
-:die_after_fork=0:ignore_noninstrumented_modules=1:halt_on_error=1:exitcode=66:log_path=$T/sanitizer\
-:suppressions=$SUPPRESSIONS/tsan.supp:${TSAN_OPTIONS:-}"
+:die_after_fork=0:ignore_noninstrumented_modules=1:halt_on_error=1:exitcode=66:log_path=$T/sanitizer/report\
+:suppressions=$T/sanitizer/tsan.supp:${TSAN_OPTIONS:-}"
 )
+
+# other_users DIR [FILE...]: lets programs of other users run. The checkout may be below a folder that they cannot enter:
+# the programs of the build and FILEs are copied to DIR, in $T, and PRELOAD is the copy. Sanitizers' reports can be written.
+other_users() {
+	local dir=$1
+	shift
+	mkdir "$dir"
+	cp "$RUSE_BUILD"/{libruse.so,rused,ruse} "$@" "$dir/"
+	chmod a+x "$T"
+	chmod -R a+rX "$dir" "$T/sanitizer"
+	chmod 1777 "$T/sanitizer"
+	PRELOAD=$(sanitizers)$dir/libruse.so
+}
 
 # in_ruse CMD...: runs CMD under the preload, as `ruse run` does
 in_ruse() {

@@ -32,10 +32,8 @@ works -f unlimited
 
 # Locked memory.
 if [ "$(id -u)" -eq 0 ]; then
-	# Another user: with a copy of the build, which may be readable by root only, and a rused of its own.
-	mkdir "$T/build"
-	cp "$RUSE_BUILD"/{libruse.so,rused,ruse} "$RUSE_TESTBIN/limits" "$T/build/"
-	chmod a+rx "$T" "$T/build" "$T"/build/*
+	# Another user, with a rused of its own.
+	other_users "$T/build" "$RUSE_TESTBIN/limits"
 	run_as=(setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps=-all
 		--bounding-set=-all)
 	install -d -m 700 -o nobody "$T/nobody"

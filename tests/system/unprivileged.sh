@@ -9,16 +9,20 @@ if [ "$(id -u)" -ne 0 ]; then
 	user=$(id -un)
 	as=()
 else
-	# The build tree may be readable by root only: copy what is needed.
-	mkdir "$T/build"
-	cp "$RUSE_BUILD"/{libruse.so,rused,ruse} "$T/build/"
-	chmod a+rx "$T" "$T/build"
-	chmod a+rx "$T"/build/*
+	other_users "$T/build"
 	chown -R nobody "$RUSE_DIR"
-	PRELOAD=${PRELOAD/$RUSE_BUILD/$T/build}
 	user=nobody
 	as=(setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps=-all --bounding-set=-all)
 	ulimit -l 64
+fi
+# A sanitizer's report of this user's programs must be found.
+if [[ $(sanitizers) == *asan* ]]; then
+	planted='import ctypes as c; libc = c.CDLL(None); libc.malloc.restype = c.c_void_p
+p = c.c_void_p(libc.malloc(8)); libc.free(p); libc.free(p)'
+	env "${SANITIZER_OPTIONS[@]}" "${as[@]}" env LD_PRELOAD="$(sanitizers)" /usr/bin/python3 -c "$planted" >"$T/planted" 2>&1
+	grep -qs double-free "$T"/sanitizer/report.* ||
+		die "the report of a planted error is lost: $(cat "$T/planted")"
+	rm -f "$T"/sanitizer/report.*
 fi
 port=$(free_port)
 run() {

@@ -18,12 +18,10 @@ tests=0 differ=() also='' as=()
 unset RUSE_MEMORY
 
 # An ordinary user runs some of the programs and may not read the build tree: the programs are copied.
-mkdir "$T/build" "$T/stock"
-cp "$RUSE_BUILD"/{libruse.so,rused,ruse} "$RUSE_TESTBIN/libsystem-holder.so" "$T/build/"
+other_users "$T/build" "$RUSE_TESTBIN/libsystem-holder.so"
+mkdir "$T/stock"
 cp "$dir"/* "$T/stock/"
-chmod a+rx "$T"
-chmod -R a+rX "$T/build" "$T/stock"
-PRELOAD=${PRELOAD/$RUSE_BUILD/$T/build}
+chmod -R a+rX "$T/stock"
 dir=$T/stock
 user=()
 [ "$(id -u)" != 0 ] || user=(setpriv --reuid nobody --regid nogroup --clear-groups)
