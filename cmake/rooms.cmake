@@ -4,6 +4,9 @@ set(RUSE_UNIT_TIMEOUT 120)
 if(RUSE_SANITIZE)
   set(RUSE_UNIT_TIMEOUT 600)
 endif()
+# Variables that change the outcome of unit tests, which read the environment by themselves: the caller's are not theirs
+# (for other tests see tests/clean).
+set(unset_caller RUSE_NO_CMA=unset: RUSE_QUEUE_MEMORY=unset: RUSE_SHAKE=unset: RUSE_LOG=unset: RUSE_DIR=unset:)
 
 # ruse_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...]): a static library
 # of the folder's *.c files, and an executable and a ctest for each test-*.c in it (cmocka). A
@@ -39,7 +42,7 @@ function(ruse_room name)
       target_link_libraries(${exe} PRIVATE ${target} ${testing_libs})
       add_test(NAME unit/${name}/${n} COMMAND ${exe})
       set_tests_properties(unit/${name}/${n} PROPERTIES LABELS unit TIMEOUT ${RUSE_UNIT_TIMEOUT}
-        ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
+        ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp" ENVIRONMENT_MODIFICATION "${unset_caller}")
     endforeach()
   endif()
 endfunction()

@@ -12,6 +12,8 @@
 # output has "wrong data: ".
 set -u
 
+# shellcheck source=tests/clean
+. "${BASH_SOURCE%/*}/../clean"
 RUSE_BUILD=${RUSE_BUILD:-$PWD/build}
 RUSE_TESTBIN=${RUSE_TESTBIN:-$RUSE_BUILD/tests/system}
 T=$(mktemp -d)
