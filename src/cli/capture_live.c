@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,14 @@
 #include "base/rand.h"
 #include "cli/capture.h"
 #include "cli/cli.h"
+#include "cli/late.h"
 
 #define SETTLE_NS 5000000ull	/* time from a packet's time stamp to its delivery */
 #define NAP_MIN 1		/* ms between two polls of the rings after a packet was delivered; doubles up to NAP_MAX */
 #define NAP_MAX 10		/* ms, while no packets come */
 #define NAP_NOBODY 100		/* ms, while no process is connected */
 #define RETRY_NS NS_S		/* interval of attempts to connect to a new rused */
+#define ANSWER_BYTES 4096	/* at most, of the answer to IPC_CAPTURE */
 #define MAX_POLL 256		/* number of processes that are watched for their exit: the first ones in live.sources */
 
 /* A process that delivers packets. */
@@ -85,19 +88,30 @@ static int listen_at(const char *name)
 }
 
 /*
- * Connects to rused and registers the capture. start: starts rused if none runs. 0, or -errno
- * and the connection is closed.
+ * Connects to rused and registers the capture; then all processes that run send their packets, but for those that it
+ * tells. start: starts rused if none runs. 0, or -errno and the connection is closed.
  */
 static int live_enlist(struct live *l, bool start)
 {
 	int rc = start ? cli_rused_attach(&l->conn, NULL) : cli_rused_connect(&l->conn, NULL);
+	char text[ANSWER_BYTES];
+	struct ipc_msg m = { IPC_REQ(IPC_CAPTURE, &l->want), .reply = text,
+			     .room = sizeof(text) - 1 };
+	struct json_object *o;
 
 	if (rc)
 		return rc;
-	rc = ipc_call(&l->conn, &(struct ipc_msg){ IPC_REQ(IPC_CAPTURE, &l->want) });
-	if (rc)
+	rc = ipc_call(&l->conn, &m);
+	if (rc) {
 		ipc_close(&l->conn);
-	return rc;
+		return rc;
+	}
+	text[m.rlen] = '\0';
+	o = json_tokener_parse(text);
+	if (json_object_is_type(o, json_type_object))
+		cli_take_late("capture", o);
+	json_object_put(o);
+	return 0;
 }
 
 struct live *live_open(uint32_t snaplen)

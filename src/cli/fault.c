@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
+#include "cli/late.h"
 #include "wire/fault_call.h"
 
 #define ANSWER_MAX (1u << 20)
@@ -110,6 +111,8 @@ static int fault_cmd_ask(struct ipc_conn *c, const char *line, struct json_objec
 		json_object_put(*answer);
 		return cli_rused_complain("fault", -EPROTO);
 	}
+	/* fault_event_wait() tells of an event itself. */
+	cli_take_late(json_object_object_get_ex(*answer, "event", NULL) ? NULL : "fault", *answer);
 	if (json_object_object_get_ex(*answer, "error", &error)) {
 		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
 		rc = cli_answer_status(*answer);

@@ -107,6 +107,7 @@ void client_kill(struct client *c, const char *why)
 	if (c->notify_fd >= 0)
 		close(c->notify_fd);
 	c->notify_fd = -1;
+	hold_cancel(&c->hold);
 	free(c->out);
 	c->out = NULL;
 	list_del(&c->p.node);

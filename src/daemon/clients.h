@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "daemon/channels.h"
 #include "daemon/files/nlsock.h"
+#include "daemon/state/holds.h"
 #include "daemon/state/process.h"
 #include "fabrics/client.h"
 #include "loop/loop.h"
@@ -27,10 +28,11 @@ struct client {
 	bool hello, dead;
 	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
 	struct nlsock_owner netlink;
-	char *out;		/* rest of an answer that the socket had no room for */
+	char *out;		/* rest of an answer that the socket had no room for, or all of one that is held back */
 	size_t out_len, out_at;
 	uint32_t out_seq;
 	uint16_t out_type;
+	struct hold hold;	/* of the answer in out */
 	struct fabric_client fabric;
 	struct channel channel;
 };
@@ -54,6 +56,8 @@ struct client *client_by_proc(const struct processes *ps, uint32_t proc);
 struct client *client_of(struct process *pr);
 /* Sends the rest of the answer in c->out, as far as the socket has room. 0 or -errno. */
 int client_flush(struct client *c);
+/* held.c: calls client_flush() when all processes have applied the last change of the host page. Names those that have not. */
+void client_hold(struct client *c);
 
 /*
  * hello.c: IPC_HELLO. Sets *rep, and *notify to the process's end of the notify socket, owned by the caller; -1: none. Takes

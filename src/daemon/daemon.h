@@ -30,6 +30,7 @@
 #include "daemon/reports/stuck.h"
 #include "daemon/state/captures.h"
 #include "daemon/state/devices.h"
+#include "daemon/state/holds.h"
 #include "daemon/state/host.h"
 #include "daemon/state/lease.h"
 #include "daemon/state/orphans.h"
@@ -68,6 +69,7 @@ struct rused {
 	struct runs runs;
 	struct blame blame;
 	struct host host;
+	struct holds holds;
 	struct nlsocks nlsocks;
 
 	struct fault_rules faults;

@@ -7,9 +7,11 @@
  * may be hostile; the handler, or the function that it calls, checks them.
  *
  * A handler returns 0, or -errno, with which the client is answered; -EPROTO: the message is invalid, and the client is
- * closed. The answer goes to the channel if the client polls it, else to the socket.
+ * closed. The answer goes to the channel if the client polls it, else to the socket. A text waits until all processes have
+ * applied what its handler has changed in the host page (client_hold()).
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,7 +70,8 @@ struct msg {
 	/* The answer. */
 	union msg_body *a;	/* its structure is zeros at first */
 	size_t len;		/* bytes of the answer: those of the structure at first */
-	char *text;		/* IPC_TEXT: malloc()ed; NULL: there was no memory */
+	char *text;		/* IPC_TEXT: a JSON object, malloc()ed; NULL: there was no memory */
+	bool changed;		/* IPC_TEXT: the handler has changed the host page */
 	int pass[IPC_MAX_FDS], npass;	/* descriptors */
 	bool ours[IPC_MAX_FDS];	/* the descriptor is closed after the answer was sent */
 };
@@ -196,6 +199,7 @@ static int do_counters(struct msg *m)
 
 static int do_capture(struct msg *m)
 {
+	m->text = strdup("{}");
 	return captures_start(&m->c->r->host, &m->c->r->gsi, &m->c->p, &m->q->capture);
 }
 
@@ -381,7 +385,10 @@ static int msg_answer_text(struct msg *m)
 	c->out_at = 0;
 	c->out_seq = m->h->seq;
 	c->out_type = m->h->type;
-	return client_flush(c);
+	if (!m->changed)
+		return client_flush(c);
+	client_hold(c);
+	return 0;
 }
 
 static int msg_answer(struct msg *m, int error)
@@ -409,6 +416,8 @@ static int msg_answer(struct msg *m, int error)
 static int msg_handle(struct msg *m)
 {
 	enum ipc_form form = ipc_rows[m->h->type].answer.form;
+	const struct host_page *page = m->c->r->host.page;
+	uint32_t changes = page->changes;
 	int rc;
 
 	if (rows[m->h->type].who == DEVICES && !m->c->p.proc)
@@ -416,11 +425,14 @@ static int msg_handle(struct msg *m)
 	if (form == IPC_TEXT && m->c->out)
 		return -EPROTO;	/* a second request before the first answer was read */
 	rc = rows[m->h->type].handler(m);
+	if (!rc && form == IPC_TEXT && m->text) {
+		m->changed = page->changes != changes;
+		return msg_answer_text(m);
+	}
+	free(m->text);
 	if (rc == -EPROTO || form == IPC_POSTED || form == IPC_NO_ANSWER)
 		return rc;
-	if (rc || form != IPC_TEXT)
-		return msg_answer(m, rc);
-	return m->text ? msg_answer_text(m) : msg_answer(m, -ENOMEM);
+	return msg_answer(m, rc || form != IPC_TEXT ? rc : -ENOMEM);
 }
 
 static int msg_run(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,

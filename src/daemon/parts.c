@@ -283,6 +283,7 @@ void rused_connect(struct rused *r)
 	r->place.ctx = r;
 	r->host.ops = &rused_host_ops;
 	r->host.ctx = r;
+	holds_init(&r->holds, &r->loop.timers, &r->processes, r->host.page);
 	r->devices.host = &r->host;
 	r->devices.net = &r->net;
 	r->devices.neigh_changed = rused_neigh_changed;

@@ -49,27 +49,6 @@ const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t 
 	return NULL;
 }
 
-/*
- * Not from malloc(): the progress thread calls this with the engine lock held, and an allocator of the program may wait
- * for a thread that waits for the lock.
- */
-const struct host_page *host_page_copy(void)
-{
-	static struct host_page copy;
-
-	return host_page_read(engine.host_page, &copy) ? NULL : &copy;
-}
-
-void host_page_news(void)
-{
-	const struct host_page *copy = host_page_copy();
-
-	if (!copy)
-		return;
-	edev_refresh(copy);
-	captures_refresh(copy);
-}
-
 static int proc_page_create(void)
 {
 	int fd, ret;
@@ -137,9 +116,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 	uint64_t n;
 
 	sys_read(engine.notify, &n, sizeof(n));
-	host_page_news();
-	faults_look();
-	events_look();
+	page_look();
 	lease_sockets();
 	stuck_look();
 }

@@ -126,6 +126,7 @@ void engine_fail(const char *why)
 	if (engine.failed || !engine.attached)
 		return;
 	engine.failed = true;
+	page_looks(false);
 	log_err("the RDMA devices of this program have failed: %s", why);
 	list_for_each_entry(ef, &engine.files, entry)
 		uverbs_disassociate(ef->uf);

@@ -19,6 +19,7 @@
 #include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
+#include "engine/page.h"
 #include "engine/peers.h"
 #include "engine/pollstate.h"
 #include "engine/progress.h"
@@ -72,6 +73,7 @@ struct engine {
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;
 	const struct host_page *host_page;
+	uint32_t changes;		/* host_page.changes at the last look at the page */
 	struct proc_page *proc_page;
 	struct why_log *why_log;	/* behind the process page */
 	int proc_fd;
@@ -138,11 +140,6 @@ int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
 /* This process's counters of a peer's device, in proc_page.dev; counters that are not read if all entries are in use. */
 uint64_t *edev_peer_counters(uint32_t index);
-
-/* attach.c: a consistent copy of the host page, valid until the next call. NULL: rused does not leave it consistent. */
-const struct host_page *host_page_copy(void);
-/* attach.c: adapt to a change of the host page: devices and captures. */
-void host_page_news(void);
 
 #include "engine/enter.h"
 #include "engine/qpn.h"

@@ -27,8 +27,6 @@
 #include "engine/captures.h"
 #include "engine/checks.h"
 #include "engine/engine_internal.h"
-#include "engine/events.h"
-#include "engine/faults.h"
 #include "engine/wire.h"
 #include "shared/bell.h"
 
@@ -307,6 +305,7 @@ static ns_t progress_stream(void)
 
 		progress_actions(pollstate_step(&engine.poll, pollstate_round(n), now));
 		due = now >= engine.armed.due;
+		page_look_changed();
 		timer = timer_next(&engine.timers);
 		engine_unlock();
 		if (due)
@@ -363,9 +362,7 @@ static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		own_page_update();
-		host_page_news();
-		faults_look();
-		events_look();
+		page_look();
 	}
 	if (unlikely(quiet_unpin()))
 		until = min(until, now + PAGE_NS);
@@ -535,9 +532,11 @@ int progress_start(void)
 	 * the rest, and those by which libc cancels threads and changes the ids of all of them (setuid()).
 	 */
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, &old, sizeof(blocked));
+	page_looks(true);
 	ret = progress_thread_create();
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	if (ret) {
+		page_looks(false);
 		own_close(engine.kickfd);
 		return ret;
 	}

@@ -91,6 +91,8 @@ struct host_page {
 	uint32_t mcast_changes;	/* changes whenever an answer to IPC_MEMBERS may change */
 	uint32_t events;	/* number of the last event */
 	struct host_event event[PROC_EVENTS];
+	/* Incremented after each change of the above of which rused notifies. A process answers in proc_page.applied. */
+	uint32_t changes;
 };
 
 /*

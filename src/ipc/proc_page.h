@@ -92,6 +92,15 @@ struct proc_page {
 		uint32_t raised;	/* objects, or contexts, that have raised it */
 		uint32_t refused;	/* enum proc_refusal */
 	} event[PROC_EVENTS];
+	/*
+	 * PROC_APPLIED() of the host page whose content is in effect in this process. 0: no progress thread runs, so the
+	 * process has no open device, and looks at the host page when it opens one.
+	 */
+	uint64_t applied;
 };
+
+/* generation, changes: of struct host_page. */
+#define PROC_APPLIED(generation, changes) ((uint64_t)(generation) << 32 | (changes))
+#define PROC_APPLIED_NONE 1u	/* the progress thread has not looked yet; no host page has generation 0 */
 
 #endif

@@ -4,22 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/proc.h"
 #include "daemon/reports/answer.h"
 #include "daemon/reports/blame.h"
 #include "daemon/reports/evidence.h"
 #include "daemon/reports/stuck.h"
 #include "daemon/state/process.h"
 #include "umads/umads.h"
-
-/* The state letter of a process; '\0': it cannot be read. */
-static char stuck_state(pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	return (char)max(pid > 0 ? proc_state(path) : 0, 0);
-}
 
 static const char *const stuck_parts[] = { "send", "receive", "completion", "destroy", "traffic" };
 _Static_assert(ARRAY_SIZE(stuck_parts) == STUCK_PARTS, "a word for each part");
@@ -102,7 +92,7 @@ static struct json_object *stuck_process(const struct stuck *s, const struct pro
 	struct json_object *o = json_object_new_object(), *a = json_object_new_array();
 	struct stuck_own own = { a, now };
 	uint64_t contexts = 0;
-	char state[2] = { stuck_state(pr->pid), '\0' };
+	char state[2] = { process_state(pr->pid), '\0' };
 
 	answer_u64(o, "pid", (uint64_t)pr->pid);
 	answer_str(o, "comm", pr->comm);

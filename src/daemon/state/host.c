@@ -16,6 +16,7 @@
 #include "base/rand.h"
 #include "daemon/state/host.h"
 #include "like/shown.h"
+#include "shared/barrier.h"
 #include "wire/smp.h"
 
 int host_init(struct host *h, int run, const char *rundir)
@@ -84,6 +85,13 @@ void host_fini(struct host *h, bool ours)
 		sysfs_remove(h->run);
 }
 
+/* Call after a change of the page. */
+static void host_changed(struct host *h, const char *what)
+{
+	smp_store_release(&h->page->changes, h->page->changes + 1);
+	h->ops->notify(h->ctx, what);
+}
+
 void host_page_begin(struct host *h)
 {
 	seqlock_write_begin(&h->page->lock);
@@ -92,7 +100,7 @@ void host_page_begin(struct host *h)
 void host_page_end(struct host *h, const char *what)
 {
 	seqlock_write_end(&h->page->lock);
-	h->ops->notify(h->ctx, what);
+	host_changed(h, what);
 }
 
 void host_publish_faults(struct host *h, const struct fault_table *now)
@@ -156,5 +164,5 @@ void host_publish(struct host *h, int slot, const struct host_dev *dev)
 		log_warn("cannot update the sysfs tree of %s: %s", now->name, strerror(-rc));
 	if (renamed || (!was.in_use && now->in_use))
 		h->ops->shown(h->ctx, (unsigned int)slot, renamed);
-	h->ops->notify(h->ctx, now->name);
+	host_changed(h, now->name);
 }

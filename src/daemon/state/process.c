@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "daemon/state/process.h"
 #include "ipc/ipc.h"
 
@@ -33,4 +35,12 @@ int process_page(const struct process *pr, struct proc_page *copy)
 	if (pread(pr->page_fd, copy, sizeof(*copy), 0) != (ssize_t)sizeof(*copy))
 		return -EIO;
 	return copy->magic == PROC_PAGE_MAGIC && copy->version == IPC_VERSION ? 0 : -EPROTO;
+}
+
+char process_state(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return (char)max(pid > 0 ? proc_state(path) : 0, 0);
 }

@@ -35,5 +35,7 @@ struct process *process_by_number(const struct processes *ps, uint32_t proc);
 struct process *process_by_pid(const struct processes *ps, uint64_t pid);
 /* Copies its process page. 0 or -errno. */
 int process_page(const struct process *pr, struct proc_page *copy);
+/* The state letter of a process, as of proc(5); '\0': it cannot be read. */
+char process_state(pid_t pid);
 
 #endif
