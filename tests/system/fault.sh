@@ -158,8 +158,8 @@ finish() {
 }
 
 # A pulled cable: the port is down and a QP that sends fails; after plugging in it works as
-# before. A process learns of a rule in its progress thread: the program must not be done earlier.
-start 100000 4000
+# before.
+start 20 4000
 fault down rxe_0 >/dev/null || die "down"
 in_ruse ibv_devinfo -d rxe_0 | grep -q PORT_DOWN || die "the port is up without its cable"
 echo go >&7
@@ -169,7 +169,7 @@ in_ruse ibv_devinfo -d rxe_0 | grep -q PORT_ACTIVE || die "the port stays down"
 expect 'done 9' 9 4000
 
 # A frozen process, for ever and for a moment.
-start 100000 4000
+start 20 4000
 fault freeze "$mid" >/dev/null || die "freeze"
 echo go >&7
 finish 'transport retry counter exceeded*'
