@@ -8,7 +8,8 @@ cd "${BASH_SOURCE%/*}/../.." || exit 1
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 export XDG_CACHE_HOME=$T/cache
-mkdir -p "$T/one/tools" "$T/one/src/room"
+mkdir -p "$T/one/tools" "$T/one/scripts" "$T/one/src/room"
+cp scripts/cache "$T/one/scripts"
 cp tools/analyse tools/cppcheck.suppress "$T/one/tools"
 cp .clang-tidy "$T/one"
 cd "$T/one" || exit 1
