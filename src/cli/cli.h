@@ -75,7 +75,7 @@ int cli_sm_start(struct ipc_conn *c, const char *opensm, const char *host);
 char *cli_sm_end(struct ipc_conn *c, bool all);
 int cmd_fault(int argc, char **argv);
 
-/* run.c: puts libruse.so, a path, into LD_PRELOAD. 0 or -errno. */
+/* loader.c: puts lib, an absolute path, into LD_PRELOAD, first but for a sanitizer's runtime. 0, or -errno and it has told why. */
 int cli_set_preload(const char *lib);
 
 /* Makes $RUSE_DIR absolute, so that it is the same directory after a chdir() of a program. False: it has told why not. */

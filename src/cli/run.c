@@ -60,31 +60,6 @@ static void run_help(void)
 	     "fails, 98 if --check has found errors.");
 }
 
-/*
- * Puts lib before the present value of LD_PRELOAD. In builds with RUSE_SANITIZE the sanitizer's
- * runtime comes before lib: it requires the first place. 0 or -errno.
- */
-int cli_set_preload(const char *lib)
-{
-	const char *old = getenv("LD_PRELOAD");
-	const char *first = RUSE_PRELOAD_FIRST;
-	char *value;
-	int rc;
-
-	/* The loader splits LD_PRELOAD at spaces and colons; there is no quoting. */
-	if (strpbrk(lib, " :")) {
-		fprintf(stderr, "ruse: cannot preload '%s': its path contains a space or a colon\n",
-			lib);
-		return -EINVAL;
-	}
-	if (asprintf(&value, "%s%s%s%s%s", first, *first ? ":" : "", lib,
-		     old && *old ? ":" : "", old ? old : "") < 0)
-		return -ENOMEM;
-	rc = setenv("LD_PRELOAD", value, 1) ? -errno : 0;
-	free(value);
-	return rc;
-}
-
 static void run_setenv(const char *name, const char *value)
 {
 	if (setenv(name, value, 1)) {

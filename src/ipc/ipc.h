@@ -119,6 +119,8 @@ struct ipc_msg {
 #define IPC_RFDS(array) .rfds = (array), .rfds_room = ARRAY_SIZE(array)
 /* The run directory of this user and network namespace, created with mode 0700. 0 or -errno; then path is what failed. */
 int ipc_rundir(char *path, size_t size);
+/* The directory that contains the run directories of this user, one for each network namespace; as ipc_rundir(). */
+int ipc_user_dir(char *path, size_t size);
 int ipc_rundir_there(char *path, size_t size);	/* $RUSE_DIR is not created: -ENOENT */
 bool ipc_rundir_is_own(const char *path);	/* of `ruse run --own`: only that command makes it */
 /* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: it belongs to another user. */

@@ -209,8 +209,7 @@ static int random_dir(char *path, size_t size, unsigned int uid)
 	return find_random(path, size, prefix);
 }
 
-/* The directory that contains the run directories of all network namespaces. */
-static int user_dir(char *path, size_t size)
+int ipc_user_dir(char *path, size_t size)
 {
 	const char *env = secure_getenv("XDG_RUNTIME_DIR");
 	unsigned int uid = outer_uid();
@@ -244,7 +243,7 @@ static int rundir_find(bool make, char *path, size_t size)
 	strcpy(path, netns);
 	rc = (int)sys_call(SYS_newfstatat, AT_FDCWD, netns, &ns, 0);
 	if (!rc)
-		rc = user_dir(path, size);
+		rc = ipc_user_dir(path, size);
 	if (rc)
 		return rc;
 	n = strlen(path);
