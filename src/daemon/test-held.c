@@ -83,8 +83,10 @@ static bool answered(void)
 
 static void pass(ns_t ns)
 {
-	r.loop.now += ns;
-	timer_run(&r.loop.timers, r.loop.now);
+	for (ns_t end = r.loop.now + ns; r.loop.now < end;) {
+		r.loop.now = min(end, r.loop.now + HOLD_LAST);
+		timer_run(&r.loop.timers, r.loop.now);
+	}
 }
 
 static void test_applied(void **state)

@@ -21,16 +21,16 @@ static bool hold_applied(const struct holds *hs, const struct hold *h, const str
 	       (int32_t)((uint32_t)applied - h->changes) >= 0;
 }
 
-static bool hold_stopped(const struct hold *h, const struct process *pr, ns_t now)
+static bool hold_stopped(const struct hold *h, const struct process *pr)
 {
 	char state = process_state(pr->pid);
 
-	return state == 'T' || (state == 't' && now - h->since >= HOLD_TRACED);
+	return state == 'T' || (state == 't' && h->waited >= HOLD_TRACED);
 }
 
 /* Returns whether the wait goes on. */
-static bool hold_look(const struct holds *hs, const struct hold *h, ns_t now,
-		      struct hold_late *late, uint32_t *nlate)
+static bool hold_look(const struct holds *hs, const struct hold *h, struct hold_late *late,
+		      uint32_t *nlate)
 {
 	const struct process *pr;
 	bool waits = false;
@@ -41,14 +41,14 @@ static bool hold_look(const struct holds *hs, const struct hold *h, ns_t now,
 
 		if (hold_applied(hs, h, pr))
 			continue;
-		l.stopped = hold_stopped(h, pr, now);
+		l.stopped = hold_stopped(h, pr);
 		memcpy(l.comm, pr->comm, sizeof(l.comm));
 		waits |= !l.stopped;
 		if (*nlate < HOLD_NAMES)
 			late[*nlate] = l;
 		++*nlate;
 	}
-	return waits && now - h->since < HOLD_LIMIT;
+	return waits && h->waited < HOLD_LIMIT;
 }
 
 /* True: the wait is over, and done() was called, which may have freed h. */
@@ -59,37 +59,51 @@ static bool hold_step(struct holds *hs, struct hold *h, ns_t now)
 
 	if (now < h->next)
 		return false;
-	if (!hold_look(hs, h, now, late, &nlate)) {
+	h->waited += min(now - h->looked, (ns_t)HOLD_STALL);
+	h->looked = now;
+	if (!hold_look(hs, h, late, &nlate)) {
 		hold_cancel(h);
 		h->done(h, late, nlate);
 		return true;
 	}
-	h->next = now + max((ns_t)HOLD_FIRST, min((now - h->since) / 4, (ns_t)HOLD_LAST));
+	h->next = now + max((ns_t)HOLD_FIRST, min(h->waited / 4, (ns_t)HOLD_LAST));
 	return false;
 }
 
 static void holds_arm(struct holds *hs, ns_t next)
 {
-	struct hold *h, *n;
-
 	if (!timer_set(hs->timers, &hs->timer, next))
 		return;
 	/* No memory for the timer. */
-	list_for_each_entry_safe(h, n, &hs->list, node) {
+	while (!list_empty(&hs->list)) {
+		struct hold *h = list_first_entry(&hs->list, struct hold, node);
+
 		hold_cancel(h);
 		h->done(h, NULL, 0);
 	}
+}
+
+/* Looks for one wait that is over. done() may also have cancelled others. */
+static bool holds_step(struct holds *hs, ns_t now)
+{
+	struct hold *h;
+
+	list_for_each_entry(h, &hs->list, node)
+		if (hold_step(hs, h, now))
+			return true;
+	return false;
 }
 
 static void holds_due(struct timer *t, ns_t now)
 {
 	struct holds *hs = container_of(t, struct holds, timer);
 	ns_t next = NS_NEVER;
-	struct hold *h, *n;
+	struct hold *h;
 
-	list_for_each_entry_safe(h, n, &hs->list, node)
-		if (!hold_step(hs, h, now))
-			next = min(next, h->next);
+	while (holds_step(hs, now))
+		;
+	list_for_each_entry(h, &hs->list, node)
+		next = min(next, h->next);
 	holds_arm(hs, next);
 }
 
@@ -103,7 +117,8 @@ void holds_init(struct holds *hs, struct timer_heap *timers, const struct proces
 void holds_begin(struct holds *hs, struct hold *h, const struct process *asker, ns_t now)
 {
 	h->changes = hs->page->changes;
-	h->since = h->next = now;
+	h->looked = h->next = now;
+	h->waited = 0;
 	h->asker = asker;
 	h->active = true;
 	list_add_tail(&h->node, &hs->list);

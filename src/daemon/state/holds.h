@@ -19,6 +19,7 @@
 #define HOLD_TRACED (50 * NS_MS)	/* a process that a debugger has stopped: strace stops one for microseconds, often */
 #define HOLD_FIRST NS_MS		/* the first interval, and the resolution of the event loop */
 #define HOLD_LAST (5 * NS_MS)		/* the longest interval */
+#define HOLD_STALL (100 * NS_MS)	/* of a longer time between two looks only this counts: rused itself did not run */
 #define HOLD_NAMES 8
 
 struct holds {
@@ -40,7 +41,8 @@ struct hold {
 	struct list_head node;	/* holds.list */
 	bool active;
 	uint32_t changes;	/* host_page.changes that is to be applied */
-	ns_t since, next;
+	ns_t looked, next;	/* the last look, the next one */
+	ns_t waited;
 	const struct process *asker;
 	/* The wait is over. late[]: for this call, the first HOLD_NAMES of nlate processes. */
 	void (*done)(struct hold *h, const struct hold_late *late, uint32_t nlate);

@@ -167,6 +167,21 @@ static void test_hostile(void **state)
 	assert_int_equal(done, 2);
 }
 
+/* rused does not run for long, for example as it is stopped: the processes have as much time as otherwise. */
+static void test_stall(void **state)
+{
+	process(0, 0, PROC_APPLIED(GENERATION, 4));
+	begin();
+	clock_ns += 100 * NS_S;
+	timer_run(&timers, clock_ns);
+	assert_int_equal(done, 0);
+	pass(HOLD_LIMIT - HOLD_STALL - 1);
+	assert_int_equal(done, 0);
+	pass(1 + HOLD_LAST);
+	assert_int_equal(done, 1);
+	assert_int_equal(nlate, 1);
+}
+
 static void test_many(void **state)
 {
 	for (int i = 0; i < N; i++)
@@ -199,6 +214,28 @@ static void test_two(void **state)
 	pass(HOLD_LAST);
 	assert_int_equal(done, 2);
 	assert_int_equal(nlate, 0);
+	assert_int_equal(timer_next(&timers), NS_NEVER);
+}
+
+static struct hold second;
+
+static void cancel_second(struct hold *h, const struct hold_late *l, uint32_t n)
+{
+	note(h, l, n);
+	hold_cancel(&second);
+}
+
+/* The end of a wait closes a client, which had another one. */
+static void test_cancels(void **state)
+{
+	process(0, 0, PROC_APPLIED(GENERATION, 4));
+	second = (struct hold){ .done = note };
+	hold.done = cancel_second;
+	begin();
+	holds_begin(&holds, &second, NULL, clock_ns);
+	applied(0, PROC_APPLIED(GENERATION, 5));
+	pass(HOLD_LAST);
+	assert_int_equal(done, 1);
 	assert_int_equal(timer_next(&timers), NS_NEVER);
 }
 
@@ -261,8 +298,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_applies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cancels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_traced, setup, teardown),
 	};
