@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/late.h"
 
 #define ANSWER_MAX (64u << 20)
 #define WORDS_MAX 8192
@@ -84,6 +85,7 @@ struct json_object *cli_fabric_try(struct ipc_conn *c, const char *words, size_t
 		cli_rused_complain("fabric", -EPROTO);
 		return NULL;
 	}
+	cli_take_late("fabric", o);
 	return o;
 }
 

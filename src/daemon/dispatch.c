@@ -214,6 +214,8 @@ static int do_fault(struct msg *m)
 static int do_fabric(struct msg *m)
 {
 	m->text = fabrics_command(&m->c->r->fabrics, (const char *)m->more, m->nmore);
+	/* Now, so that the answer waits for the change. */
+	fabrics_settle(&m->c->r->fabrics);
 	return 0;
 }
 

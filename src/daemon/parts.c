@@ -294,7 +294,8 @@ void rused_connect(struct rused *r)
 	r->faults.own = &r->gsi.faults;
 	r->faults.blame = &r->blame;
 	r->nlsocks = (struct nlsocks){ .loop = &r->loop, .host = &r->host,
-				       .processes = &r->processes, .ucma = &r->ucma };
+				       .holds = &r->holds, .processes = &r->processes,
+				       .ucma = &r->ucma };
 	rused_connect_fabrics(r);
 	rused_connect_ucma(r);
 	rused_connect_reports(r);

@@ -2,9 +2,13 @@
 /*
  * RDMA netlink sockets of programs. A socket is one end of a SOCK_SEQPACKET pair: it keeps message
  * boundaries, like netlink, and unlike SOCK_DGRAM it reports the close of the other end.
+ *
+ * As in the kernel, the answer to a request that adds, removes or renames a device comes when that is done: the answers
+ * are held back until all processes have applied the change (state/holds.h). The socket is not read meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +20,7 @@
 #include "daemon/files/cmfile.h"
 #include "daemon/reports/res.h"
 #include "daemon/state/devices.h"
+#include "daemon/state/holds.h"
 #include "daemon/state/host.h"
 #include "daemon/state/process.h"
 #include "fabrics/client.h"
@@ -23,16 +28,58 @@
 
 #define MAX_PER_PROCESS 64	/* iproute2 opens one per request and does not close it */
 #define DGRAM_MAX 16384
+#define HELD_MAX 65536		/* bytes of answers that are held back */
 
 struct nlsock {
 	struct list_head node;
 	struct nlsocks *all;
 	struct nlsock_owner *owner;
 	struct loop_fd f;
+	uint32_t changes;	/* host_page.changes before the request */
+	struct hold hold;
+	struct list_head held;	/* struct nlsock_answer */
+	size_t held_bytes;
 };
+
+struct nlsock_answer {
+	struct list_head node;
+	size_t len;
+	uint8_t dgram[];
+};
+
+static void nlsock_send(const struct nlsock *n, const void *dgram, size_t len)
+{
+	/* Like netlink (ENOBUFS): answers that do not fit are lost. */
+	if (send(n->f.fd, dgram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		log_debug("pid %d: cannot send a netlink reply: %m", n->owner->p->pid);
+}
+
+/* Ends the wait; sends the answers, or drops them. */
+static void nlsock_release(struct nlsock *n, bool answers)
+{
+	hold_cancel(&n->hold);
+	while (!list_empty(&n->held)) {
+		struct nlsock_answer *a = list_first_entry(&n->held, struct nlsock_answer, node);
+
+		if (answers)
+			nlsock_send(n, a->dgram, a->len);
+		list_del(&a->node);
+		free(a);
+	}
+	n->held_bytes = 0;
+}
+
+static void nlsock_hold_done(struct hold *h, const struct hold_late *late, uint32_t nlate)
+{
+	struct nlsock *n = container_of(h, struct nlsock, hold);
+
+	nlsock_release(n, true);
+	loop_mod(n->all->loop, &n->f, EPOLLIN);
+}
 
 static void nlsock_free(struct nlsock *n)
 {
+	nlsock_release(n, false);
 	list_del(&n->node);
 	n->owner->n--;
 	loop_del(n->all->loop, &n->f);
@@ -113,10 +160,19 @@ static int nlsock_rename_dev(void *arg, int dev, const char *name)
 static void nlsock_reply(void *arg, const void *dgram, size_t len)
 {
 	struct nlsock *n = arg;
+	struct nlsock_answer *a;
 
-	/* Like netlink (ENOBUFS): answers that do not fit are lost. */
-	if (send(n->f.fd, dgram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		log_debug("pid %d: cannot send a netlink reply: %m", n->owner->p->pid);
+	if (n->all->host->page->changes == n->changes) {
+		nlsock_send(n, dgram, len);
+		return;
+	}
+	a = n->held_bytes + len <= HELD_MAX ? malloc(sizeof(*a) + len) : NULL;
+	if (!a)
+		return;
+	a->len = len;
+	memcpy(a->dgram, dgram, len);
+	list_add_tail(&a->node, &n->held);
+	n->held_bytes += len;
 }
 
 static void nlsock_event(struct loop_fd *f, uint32_t events)
@@ -132,6 +188,11 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	char buf[DGRAM_MAX];
 	ssize_t len;
 
+	/* Its other end is closed, which is told also while the socket is not read. */
+	if (n->hold.active) {
+		nlsock_release(n, false);
+		loop_mod(n->all->loop, f, EPOLLIN);
+	}
 	len = recv(f->fd, buf, sizeof(buf), MSG_DONTWAIT | MSG_TRUNC);
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -144,9 +205,14 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (h.page->dev[i].in_use)
 			res_values(n->all->host, n->all->processes, i, LIKE_HW_COUNTERS, h.stat[i]);
+	n->changes = h.page->changes;
 	nldev_input(&h, buf, (size_t)len, nlsock_reply, n);
 	free(o.all);
 	free(o.ids);
+	if (list_empty(&n->held))
+		return;
+	loop_mod(n->all->loop, f, 0);
+	holds_begin(n->all->holds, &n->hold, n->owner->p, n->all->loop->now);
 }
 
 void nlsock_owner_init(struct nlsock_owner *o, const struct process *pr)
@@ -173,6 +239,8 @@ int nlsock_open(struct nlsocks *all, struct nlsock_owner *o)
 	n->all = all;
 	n->owner = o;
 	n->f.fn = nlsock_event;
+	n->hold.done = nlsock_hold_done;
+	list_init(&n->held);
 	rc = loop_add(all->loop, &n->f, sv[0], EPOLLIN);
 	if (rc) {
 		close(sv[0]);

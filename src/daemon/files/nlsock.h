@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 
+struct holds;
 struct host;
 struct loop;
 struct process;
@@ -15,6 +16,7 @@ struct cmfiles;
 struct nlsocks {
 	struct loop *loop;
 	struct host *host;
+	struct holds *holds;
 	struct processes *processes;
 	struct cmfiles *ucma;
 };

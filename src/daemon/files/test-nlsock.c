@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
 #include "daemon/files/nlsock.h"
 #include "daemon/files/cmfile.h"
+#include "daemon/state/holds.h"
 #include "daemon/state/host.h"
 #include "daemon/state/process.h"
 #include "fabrics/client.h"
@@ -28,6 +30,7 @@ static struct host host;
 static struct fabrics fabrics;
 static struct cmfiles ucma;
 static struct processes processes;
+static struct holds holds;
 static struct process process;
 static struct fabric_client fabric;
 static struct nlsock_owner owner;
@@ -79,9 +82,12 @@ static int setup(void **state)
 	list_add_tail(&process.node, &processes.list);
 	published = NULL;
 	sockets = (struct nlsocks){ .loop = &loop, .host = &host, .processes = &processes,
-				    .ucma = &ucma };
+				    .holds = &holds, .ucma = &ucma };
 	nlsock_owner_init(&owner, &process);
-	return loop_init(&loop);
+	if (loop_init(&loop))
+		return -1;
+	holds_init(&holds, &loop.timers, &processes, &page);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -195,6 +201,42 @@ static void test_rename(void **state)
 	loop_round(&loop, NULL);
 }
 
+/* The answer to a change waits until a process has applied it. Then the socket is closed during a wait. */
+static void test_held(void **state)
+{
+	struct process late = { .proc = 3, .page_fd = memfd_create("page", MFD_CLOEXEC) };
+	uint64_t applied = PROC_APPLIED_NONE;
+	int fd = nlsock_open(&sockets, &owner);
+
+	page.generation = 7;
+	assert_int_equal(ftruncate(late.page_fd, sizeof(struct proc_page)), 0);
+	assert_int_equal(pwrite(late.page_fd, &applied, sizeof(applied),
+				offsetof(struct proc_page, applied)), sizeof(applied));
+	list_add_tail(&late.node, &processes.list);
+	for (int i = 0; i < 2; i++) {
+		request(RDMA_NLDEV_CMD_SET, NLM_F_ACK);
+		mnl_attr_put_u32(&msg.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+		mnl_attr_put_strz(&msg.nlh, RDMA_NLDEV_ATTR_DEV_NAME, i ? "mine" : "yours");
+		ask(fd);
+		assert_string_equal(page.dev[0].name, i ? "mine" : "yours");
+		assert_int_equal(recv(fd, &msg, sizeof(msg.buf), MSG_DONTWAIT), -1);
+		if (i)
+			break;
+		applied = PROC_APPLIED(7, page.changes);
+		assert_int_equal(pwrite(late.page_fd, &applied, sizeof(applied),
+					offsetof(struct proc_page, applied)), sizeof(applied));
+		timer_run(&loop.timers, loop.now + HOLD_LAST);
+		assert_int_equal(error_of(fd), 0);
+	}
+	close(fd);
+	loop_round(&loop, NULL);
+	assert_int_equal(owner.n, 0);
+	timer_run(&loop.timers, loop.now + HOLD_LIMIT);
+	assert_int_equal(timer_next(&loop.timers), NS_NEVER);
+	list_del(&late.node);
+	close(late.page_fd);
+}
+
 /* A connection made by root may more. */
 static void test_permission(void **state)
 {
@@ -242,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_dump, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rename, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_permission, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_most, setup, teardown),
 	};
