@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A command that changes something holds in running programs when it has ended: what a program sends right after it meets
-# the change. A row for each command; HOLDS_ROUNDS (20) rounds each. Also a process that is stopped.
+# the change, and the asynchronous event has come. A row for each command; HOLDS_ROUNDS (20) rounds each, beside
+# HOLDS_BUSY (0) busy loops. Also a process that is stopped.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -9,6 +10,10 @@ R=$RUSE_BUILD/ruse
 export R T
 ROUNDS=${HOLDS_ROUNDS:-20}
 LATE=0
+# Loops that keep processors busy.
+for ((i = 0; i < ${HOLDS_BUSY:-0}; i++)); do
+	while :; do :; done &
+done
 
 # row NAME TIMEOUT WANT COMMAND [BEFORE [AFTER]]: arguments of holds.c
 row() {
@@ -54,6 +59,43 @@ while kill -0 $(cat "$T/pid") 2>/dev/null; do sleep 0.01; done
 grep -q WRITE_ONLY "$T/packets"
 EOF
 row 'capture' 18 success "sh \$T/begin" '' "sh \$T/end"
+# Devices and ports.
+row 'down, the event' event 'port error' "\$R fault down$NONE" '' "\$R fault up$NONE"
+row 'up, the event' event 'port active' "\$R fault up$NONE" "\$R fault down$NONE"
+if in_ruse rdma link add two type rxe netdev lo 2>"$T/err"; then
+	in_ruse rdma link del two || die "link del"
+	export VERBS_DEVICE=two
+	row 'rdma link del' event 'local catastrophic error' 'rdma link del two' 'rdma link add two type rxe netdev lo'
+	unset VERBS_DEVICE
+else
+	note "no device for rdma link del: $(cat "$T/err")"
+fi
+# active STATE: the state of the port of host H1
+cat >"$T/active" <<'EOF'
+i=0
+until "$R" fabric show | awk -v s="$1" '$1 == "H1" && $8 == s { n++ } END { exit !n }'; do
+	[ $((i += 1)) -lt 600 ] || exit 1
+	sleep 0.05
+done
+EOF
+if command -v opensm >/dev/null; then
+	"$R" fabric up --star 2 --sm >/dev/null || die "fabric up"
+	export RUSE_HOST=H1
+	# The subnet manager makes the port active again.
+	UP="sh \$T/active active"
+	ROUNDS=$(((ROUNDS + 3) / 4)) row 'fabric link down' event 'port error' "\$R fabric link down H1/1" '' \
+		"\$R fabric link up H1/1 && $UP"
+	# A program that has lost its fabric does not find the next one.
+	for i in 1 2 3; do
+		ROUNDS=1 row "fabric down, $i" event 'local catastrophic error' "\$R fabric down$NONE" '' \
+			"\$R fabric up --star 2$NONE"
+	done
+	unset RUSE_HOST
+	"$R" fabric down >/dev/null || die "fabric down"
+else
+	note "there is no opensm for the rows of fabrics"
+fi
+
 # A stopped process is not waited for, but named. The command succeeds, and the process applies the change later.
 in_ruse "$RUSE_TESTBIN/fault" 100 4000 pause <"$T/lines" >"$T/mid" 2>&1 &
 exec 7>"$T/lines"
