@@ -19,6 +19,12 @@ RUSE_TESTBIN=${RUSE_TESTBIN:-$RUSE_BUILD/tests/system}
 T=$(mktemp -d)
 RUSE_DIR=$T/run
 mkdir -m 700 "$RUSE_DIR"
+# A path with a space or a colon cannot be in LD_PRELOAD: by a link.
+if [[ $RUSE_BUILD == *[\ :]* ]]; then
+	ln -s "$RUSE_BUILD" "$T/.build"
+	RUSE_TESTBIN=${RUSE_TESTBIN/#"$RUSE_BUILD"/"$T/.build"}
+	RUSE_BUILD=$T/.build
+fi
 export RUSE_BUILD RUSE_TESTBIN RUSE_DIR
 
 note() { echo "# $*"; }
