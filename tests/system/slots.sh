@@ -6,6 +6,9 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+most=$(ulimit -H -n)
+[ "$most" = unlimited ] || [ "$most" -ge 1024 ] || skip "rused may have $most descriptors, and needs one for each socket"
+
 here=$(dirname "$(readlink -f "$0")")
 export RUN=$RUSE_DIR
 
