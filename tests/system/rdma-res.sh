@@ -43,6 +43,13 @@ expect "^dev rxe_0 ctxn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show ctx
 lqpn=$(res -j res show qp | sed -n 's/.*"lqpn":\([0-9]*\).*/\1/p')
 expect "lqpn $lqpn " res show qp lqpn "$lqpn"
 [ -z "$(res res show qp lqpn 7)" ] || die "a QP 7 that is not there"
+# No counter is bound to a QP, and none is optional: nothing to show, as with kernel rxe. An MR has its number only.
+for what in "qp show" qp mode "mode supported"; do
+	# shellcheck disable=SC2086 # words
+	out=$(res statistic $what 2>&1) || die "rdma statistic $what: $out"
+	[ -z "$out" ] || die "rdma statistic $what: $out"
+done
+expect "^dev rxe_0 mrn [0-9]+" statistic mr
 kill -CONT $server
 
 before=$(counter sent_pkts)

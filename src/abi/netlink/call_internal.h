@@ -24,7 +24,7 @@ struct nldev_call {
 
 /* NL_MISSING: the attribute that a request lacks. */
 enum nldev_missing { MISSING_DEV, MISSING_PORT, MISSING_NAME, MISSING_TYPE, MISSING_NETDEV,
-		     MISSING_CHARDEV, MISSING_OBJECT };
+		     MISSING_CHARDEV, MISSING_OBJECT, MISSING_STAT_RES };
 
 /* netlink.c: starts a message after the complete ones. -EMSGSIZE: no room. */
 int nldev_msg_begin(struct nldev_call *c, struct nldev_msg *m, uint16_t type, uint16_t flags);

@@ -287,26 +287,48 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 	return 0;
 }
 
-int nldev_fill_stat(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
+static int fill_port(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 {
-	struct nlattr *table, *entry;
-
-	if (nldev_put_handle(m, &h->page->dev[dev]) ||
-	    nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1))
+	if (nldev_put_handle(m, &h->page->dev[dev]))
 		return -EMSGSIZE;
-	table = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	return nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+}
+
+/* The port's counters, with their values or with their index. */
+static int fill_counters(struct nldev_msg *m, const struct nldev_ctx *h, const uint64_t *value)
+{
+	struct nlattr *table = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), *entry;
+
 	if (!table)
 		return -EMSGSIZE;
 	for (uint32_t i = 0; i < h->shown->dir[LIKE_HW_COUNTERS].n; i++) {
 		const char *name = h->shown->dir[LIKE_HW_COUNTERS].name[i];
 
 		entry = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
-		if (!entry || nldev_put_str(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name) ||
-		    nldev_put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE,
-				  h->stat[dev][i]))
+		if (!entry || nldev_put_str(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name))
+			return -EMSGSIZE;
+		if (value ? nldev_put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value[i]) :
+			    nldev_put_u32(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX, i))
 			return -EMSGSIZE;
 		mnl_attr_nest_end(m->nlh, entry);
 	}
 	mnl_attr_nest_end(m->nlh, table);
 	return 0;
+}
+
+int nldev_fill_stat(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
+{
+	return fill_port(m, h, dev) ? -EMSGSIZE : fill_counters(m, h, h->stat[dev]);
+}
+
+int nldev_fill_stat_mode(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
+{
+	if (fill_port(m, h, dev))
+		return -EMSGSIZE;
+	return nldev_put_u32(m, RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_NONE);
+}
+
+int nldev_fill_stat_status(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
+{
+	return fill_port(m, h, dev) ? -EMSGSIZE : fill_counters(m, h, NULL);
 }

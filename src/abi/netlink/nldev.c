@@ -19,6 +19,7 @@ enum flags {
 	OBJECTS = 32,		/* answers about objects (QPs, MRs, ...), which the processes report */
 	DUMP_DEV = 64,		/* a dump lists one device only and requires DEV_INDEX */
 	OWN = 128,		/* no meaning; a command with no other flag has it, because flags 0 means no such command */
+	DUMP_STATS = 512,	/* a dump lists counters of objects, which STAT_RES selects */
 	PER_DEV = 256,		/* with OBJECTS: a doit with PORT_INDEX fails; without PER_DEV a doit needs PORT_INDEX */
 };
 
@@ -68,15 +69,17 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { .flags = STRICT, .doit = doit_chardev,
 					 .reply_op = RDMA_NLDEV_CMD_GET_CHARDEV },
 	[RDMA_NLDEV_CMD_STAT_SET] = NOT_OFFERED(ADMIN | STRICT),
-	[RDMA_NLDEV_CMD_STAT_GET] = { .flags = STRICT | NEED_DEV | NEED_PORT,
-				      .reply_op = RDMA_NLDEV_CMD_STAT_GET, .doit = doit_stat },
+	[RDMA_NLDEV_CMD_STAT_GET] = { .flags = STRICT | DUMP_STATS, .doit = doit_stat,
+				      .reply_op = RDMA_NLDEV_CMD_STAT_GET },
 	[RDMA_NLDEV_CMD_STAT_DEL] = NOT_OFFERED(ADMIN | STRICT),
 	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
 	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
 	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
 	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(PER_DEV, CTXN, RES_CTX),
 	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(PER_DEV, SRQN, RES_SRQ),
-	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
+	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = { .flags = STRICT | NEED_DEV | NEED_PORT,
+					     .reply_op = RDMA_NLDEV_CMD_STAT_GET_STATUS,
+					     .fill = nldev_fill_stat_status },
 };
 
 static uint16_t op_type(unsigned int op)
@@ -206,12 +209,63 @@ static int doit_set(struct nldev_call *c, int dev)
 	return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, c->tb[RDMA_NLDEV_NET_NS_FD] ? 0 : 1);
 }
 
-/* Counters of the device's port. rxe has no counters of single objects (STAT_RES). */
-static int doit_stat(struct nldev_call *c, int dev)
+static int refuse_stat_res(const struct nldev_call *c, uint32_t res)
 {
-	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 2);
-	return reply_one(c, &cmds[RDMA_NLDEV_CMD_STAT_GET], nldev_fill_stat, dev);
+	return nldev_refuse(c, -EINVAL, NL_STAT_RES, res, RDMA_NLDEV_ATTR_RES_QP,
+			    RDMA_NLDEV_ATTR_RES_MR);
+}
+
+/*
+ * STAT_GET: counters of the device's port, or with STAT_RES those of objects. As with kernel rxe no counter is bound to a
+ * QP: their mode is NONE, and none has an ID. An MR has no counters, and its entry only its number.
+ */
+static int doit_stat(struct nldev_call *c, int unused)
+{
+	const struct nlattr *res = c->tb[RDMA_NLDEV_ATTR_STAT_RES];
+	const struct cmd *cmd = &cmds[RDMA_NLDEV_CMD_STAT_GET];
+	int dev;
+
+	if (res && nldev_attr_u32(res) == RDMA_NLDEV_ATTR_RES_MR) {
+		if (!c->tb[RDMA_NLDEV_ATTR_RES_MRN])
+			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
+		dev = call_find_dev(c);
+		return dev < 0 ? dev :
+				 nldev_doit_object(c, RES_MR, RDMA_NLDEV_ATTR_RES_MRN, true, dev);
+	}
+	if (res && nldev_attr_u32(res) != RDMA_NLDEV_ATTR_RES_QP)
+		return refuse_stat_res(c, nldev_attr_u32(res));
+	if (res && !c->tb[RDMA_NLDEV_ATTR_STAT_MODE] && !c->tb[RDMA_NLDEV_ATTR_STAT_COUNTER_ID])
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
+	if (!c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_PORT);
+	dev = call_find_dev(c);
+	if (dev < 0)
+		return dev;
+	if (nldev_check_port(c))
+		return -EINVAL;
+	if (res && c->tb[RDMA_NLDEV_ATTR_STAT_COUNTER_ID])
+		return -ENOENT;
+	return reply_one(c, cmd, res ? nldev_fill_stat_mode : nldev_fill_stat, dev);
+}
+
+static int dump_stats(struct nldev_call *c)
+{
+	int rc = nldev_parse(c->req, c->tb, true), dev;
+	uint32_t res;
+
+	if (rc)
+		return -EINVAL;
+	if (!c->tb[RDMA_NLDEV_ATTR_STAT_RES])
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_STAT_RES);
+	res = nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_STAT_RES]);
+	if (res != RDMA_NLDEV_ATTR_RES_QP && res != RDMA_NLDEV_ATTR_RES_MR)
+		return refuse_stat_res(c, res);
+	dev = call_find_dev(c);
+	if (dev < 0)
+		return dev;
+	if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && nldev_check_port(c))
+		return -EINVAL;
+	return res == RDMA_NLDEV_ATTR_RES_MR ? nldev_dump_objects(c, RES_MR, dev) : 0;
 }
 
 static int run_doit(struct nldev_call *c, const struct cmd *cmd)
@@ -237,7 +291,7 @@ static int run_doit(struct nldev_call *c, const struct cmd *cmd)
 			return -EINVAL;
 	}
 	if (cmd->flags & CHANGES)
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 3);
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 2);
 	if (cmd->flags & OBJECTS)
 		return nldev_doit_object(c, cmd->kind, cmd->id, cmd->flags & PER_DEV, dev);
 	if (cmd->doit)
@@ -267,6 +321,8 @@ static int run_dump_devs(struct nldev_call *c, const struct cmd *cmd, uint16_t t
 {
 	int i, rc = 0;
 
+	if (cmd->flags & DUMP_STATS)
+		return dump_stats(c);
 	if (cmd->flags & DUMP_DEV) {
 		rc = nldev_parse(c->req, c->tb, false);
 		i = rc ? -EINVAL : call_find_dev(c);
@@ -299,7 +355,7 @@ static void run_dump(struct nldev_call *c, const struct cmd *cmd)
 
 static bool has_dump(const struct cmd *cmd)
 {
-	return cmd->dump || (cmd->flags & OBJECTS);
+	return cmd->dump || (cmd->flags & (OBJECTS | DUMP_STATS));
 }
 
 int nldev_run(struct nldev_call *c)
@@ -318,9 +374,7 @@ int nldev_run(struct nldev_call *c)
 		return nldev_refuse(c, -EPERM, NL_ADMIN, op);
 	if (c->req->nlmsg_flags & NLM_F_DUMP) {
 		if (!has_dump(cmd))
-			return nldev_refuse(c, op == RDMA_NLDEV_CMD_STAT_GET ? -EOPNOTSUPP :
-									       -EINVAL,
-					    NL_NO_DUMP, op);
+			return nldev_refuse(c, -EINVAL, NL_NO_DUMP, op);
 		run_dump(c, cmd);
 		return 1;
 	}

@@ -53,6 +53,10 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 int nldev_fill_port(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 int nldev_fill_res(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 int nldev_fill_stat(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+/* The mode of the counters of QPs. */
+int nldev_fill_stat_mode(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+/* The names of the port's counters. None is optional, so none can be off. */
+int nldev_fill_stat_status(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
 /* The body of an entry for one object. 0 or -EMSGSIZE. */
 int nldev_fill_obj(struct nldev_msg *m, const struct nldev_ctx *h, const struct nldev_res *r);
 /*

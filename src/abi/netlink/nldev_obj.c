@@ -5,6 +5,24 @@
 
 #include "abi/netlink/call_internal.h"
 
+/* STAT_GET asks for counters, which no object has, and is answered by entries with the object's number. */
+static bool obj_stat(const struct nldev_call *c)
+{
+	return RDMA_NL_GET_OP(c->req->nlmsg_type) == RDMA_NLDEV_CMD_STAT_GET;
+}
+
+static uint16_t obj_type(const struct nldev_call *c)
+{
+	return obj_stat(c) ? RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_MR_GET) :
+			     c->req->nlmsg_type;
+}
+
+static int obj_fill(const struct nldev_call *c, struct nldev_msg *m, const struct nldev_res *r)
+{
+	return obj_stat(c) ? nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_MRN, nldev_obj_id(r)) :
+			     nldev_fill_obj(m, c->h, r);
+}
+
 static bool obj_is(const struct nldev_call *c, enum res_kind kind, int dev,
 		   const struct nldev_res *r)
 {
@@ -38,11 +56,11 @@ int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, boo
 			continue;
 		if (obj_other_port(c, &all[i]))
 			return -EAGAIN;
-		rc = nldev_msg_begin(c, &m, c->req->nlmsg_type, 0);
+		rc = nldev_msg_begin(c, &m, obj_type(c), 0);
 		if (!rc)
 			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
 		if (!rc)
-			rc = nldev_fill_obj(&m, c->h, &all[i]);
+			rc = obj_fill(c, &m, &all[i]);
 		if (rc)
 			return rc;
 		nldev_msg_end(c, &m);
@@ -65,7 +83,7 @@ static int obj_dump_some(struct nldev_call *c, enum res_kind kind, int dev,
 	struct nldev_msg m;
 	uint32_t filled = 0, met = 0;
 
-	if (nldev_msg_begin(c, &m, c->req->nlmsg_type, NLM_F_MULTI) ||
+	if (nldev_msg_begin(c, &m, obj_type(c), NLM_F_MULTI) ||
 	    nldev_put_handle(&m, &c->h->page->dev[dev]))
 		return -EMSGSIZE;
 	table = nldev_nest(&m, nldev_obj_table(kind));
@@ -80,7 +98,7 @@ static int obj_dump_some(struct nldev_call *c, enum res_kind kind, int dev,
 		if (obj_other_port(c, &all[*at]))
 			continue;
 		entry = nldev_nest(&m, nldev_obj_entry(kind));
-		if (!entry || nldev_fill_obj(&m, c->h, &all[*at])) {
+		if (!entry || obj_fill(c, &m, &all[*at])) {
 			m.nlh->nlmsg_len = before;
 			break;
 		}
