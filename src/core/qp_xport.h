@@ -79,7 +79,8 @@ struct qp_resp {
 	uint8_t msg;		/* enum resp_msg */
 	bool have_wqe;		/* a receive WQE is consumed and not completed */
 	bool nak_sent;		/* a sequence or RNR NAK was sent: no other NAK until the expected PSN arrives */
-	bool established;	/* COMM_EST was raised */
+	bool established : 1;	/* COMM_EST was raised */
+	bool refused : 1;	/* connected to itself: it has sent a fatal NAK, which it has not received yet */
 	bool ack_due;		/* an ACK or NAK (ack_psn, ack_syn) waits for room in the link or for READ responses */
 	uint8_t ack_syn;
 	uint8_t fatal_syn;	/* not 0: NAK to be sent after the pending responses; then the QP enters ERR */

@@ -54,6 +54,7 @@ noinline void xp_enter_err(struct qp *qp, bool card_locked)
 	qp->sq_draining = false;
 	qp->resp.res_count = 0;
 	qp->resp.fatal_syn = 0;
+	qp->resp.refused = false;
 	qp->resp.msg = RESP_MSG_NONE;
 }
 

@@ -42,8 +42,9 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
-	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn)) {
-		if (!qp->resp.fatal_syn)
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn ||
+		     qp->resp.refused)) {
+		if (!qp->resp.fatal_syn && !qp->resp.refused)
 			xp_drop_state(qp);
 		return RESP_DONE;
 	}

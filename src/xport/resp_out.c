@@ -240,16 +240,40 @@ HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_
 	return resp_send_counted(qp, l, &seg);
 }
 
+/* The QP is its own peer, and a request of its own is not answered yet. */
+static bool resp_is_own_peer(const struct qp *qp)
+{
+	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
+	const struct port_attr *port = &qp->dev->port;
+
+	if (qp->attr.dest_qpn != qp->qpn || qp->req.una == qp->req.nxt)
+		return false;
+	return port->ib ? ah->dlid >> port->lmc == port->lid >> port->lmc :
+			  rdev_find_gid(qp->dev, ah->grh.dgid) >= 0;
+}
+
 /*
  * Enters ERR after a responder error. status completes the receive WQE that is in use (qp_resp.have_wqe). The caller
  * has locked the QP's card (struct qp_card).
+ *
+ * A QP that is connected to itself enters ERR when its requester has received the NAK, as the refused request must complete with
+ * the NAK's status, and the responses before it with success (kernel rxe does so, too). Until then it drops requests.
  */
 static noinline __cold void resp_fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
-	xp_enter_err(qp, true);
+	bool own = resp_is_own_peer(qp);
+
+	if (own) {
+		qp->resp.refused = true;
+		qp->card->state = QPS_ERR;
+	} else {
+		xp_enter_err(qp, true);
+	}
 	if (event != EV_NONE)
 		event_raise(&qp->async, event);
 	xp_fail_recv(qp, status);
+	if (own)
+		return;
 	xp_flush_sq(qp);
 	xp_flush_rq(qp);
 }
