@@ -8,9 +8,17 @@
  * TIMEOUT is the local ACK timeout of the QPs. WANT is the name of the WRITE's status, or of the errno of its post;
  * "same" is that of the first round. The commands are run by sh, with $PID, $PEER (of the idle process) and $QP.
  *
- *   holds ROUNDS event WANT COMMAND [BEFORE [AFTER]]
+ * With HOLDS_MIN in the environment, a WRITE that ends within that many milliseconds is "early"; after them, $HOLDS_THEN
+ * is run.
  *
- * Runs BEFORE, opens the device, runs COMMAND, and compares the asynchronous event that has come with WANT.
+ *   holds ROUNDS event|port|device WANT COMMAND [BEFORE [AFTER]]
+ *
+ * Runs BEFORE, opens the device, runs COMMAND, and compares WANT with the asynchronous event that has come, with the state
+ * of port 1, or with "there" or "gone" for $VERBS_DEVICE in sysfs.
+ *
+ *   holds ROUNDS connect|resolve WANT COMMAND [BEFORE [AFTER]]
+ *
+ * By librdmacm, with $ADDRESS: see holds_cm.c.
  *
  * Prints "held N of ROUNDS", and its status is 1 if a round had another status, or if AFTER fails.
  */
@@ -24,11 +32,38 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "holds.h"
 #include "verbs.h"
 
-#define PATIENCE 60	/* seconds */
-
 static uint8_t buf[4096];
+static int held;
+static const char *want, *after;
+
+int holds_rounds;
+const char *holds_before, *holds_command;
+
+int holds_run(const char *line)
+{
+	return line && *line ? system(line) : 0;
+}
+
+void holds_run_well(int i, const char *line)
+{
+	if (holds_run(line))
+		die("round %d: a command failed: %s", i, line);
+}
+
+void holds_round_end(int i, const char *got)
+{
+	if (!want)
+		want = got;
+	if (strcmp(got, want))
+		fprintf(stderr, "round %d: %s, not %s\n", i, got, want);
+	else if (holds_run(after))
+		fprintf(stderr, "round %d: status of the last command\n", i);
+	else
+		held++;
+}
 
 static struct ibv_mr *holds_open(struct vctx *v, int sock, int timeout)
 {
@@ -56,7 +91,7 @@ static void holds_connect(struct vctx *v, struct ibv_mr *mr, struct vdest *their
 }
 
 /* On a busy machine the thread that looks for changes runs after all others, such as the one that posts. */
-static void progress_late(void)
+void holds_progress_late(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *d;
@@ -83,15 +118,10 @@ static void serve(int sock, int timeout)
 	struct vdest theirs;
 	char c;
 
-	progress_late();
+	holds_progress_late();
 	while (recv(sock, &c, 1, 0) == 1)
 		holds_connect(&v, mr, &theirs);
 	exit(0);
-}
-
-static int run(const char *line)
-{
-	return line && *line ? system(line) : 0;
 }
 
 /* The name of what the WRITE ends with. */
@@ -103,30 +133,19 @@ static const char *write_one(struct vctx *v, struct ibv_mr *mr, const struct vde
 		.send_flags = IBV_SEND_SIGNALED, .wr.rdma = { to->addr, to->rkey },
 	};
 	int rc = ibv_post_send(v->qp, &wr, &bad);
+	const char *least = getenv("HOLDS_MIN");
 	struct ibv_wc wc;
 
-	return rc ? strerrorname_np(rc) : ibv_wc_status_str(v_wait(v->cq, &wc, PATIENCE));
-}
-
-static int rounds, held;
-static const char *want, *before, *command, *after;
-
-static void round_end(int i, const char *got)
-{
-	if (!want)
-		want = got;
-	if (strcmp(got, want))
-		fprintf(stderr, "round %d: %s, not %s\n", i, got, want);
-	else if (run(after))
-		fprintf(stderr, "round %d: status of the last command\n", i);
-	else
-		held++;
-}
-
-static void run_well(int i, const char *line)
-{
-	if (run(line))
-		die("round %d: a command failed: %s", i, line);
+	if (rc)
+		return strerrorname_np(rc);
+	if (least) {
+		usleep((useconds_t)atoi(least) * 1000);
+		if (ibv_poll_cq(v->cq, 1, &wc))
+			return "early";
+		if (holds_run(getenv("HOLDS_THEN")))
+			return "HOLDS_THEN failed";
+	}
+	return ibv_wc_status_str(v_wait(v->cq, &wc, PATIENCE));
 }
 
 static void writes(int timeout)
@@ -149,15 +168,15 @@ static void writes(int timeout)
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	setenv("PEER", number, 1);
 	mr = holds_open(&v, sock[0], timeout);
-	progress_late();
-	for (int i = 0; i < rounds; i++) {
+	holds_progress_late();
+	for (int i = 0; i < holds_rounds; i++) {
 		v_put(v.sock, "n", 1);
 		holds_connect(&v, mr, &theirs);
 		snprintf(number, sizeof(number), "%u", v.qp->qp_num);
 		setenv("QP", number, 1);
-		run_well(i, before);
-		run_well(i, command);
-		round_end(i, write_one(&v, mr, &theirs));
+		holds_run_well(i, holds_before);
+		holds_run_well(i, holds_command);
+		holds_round_end(i, write_one(&v, mr, &theirs));
 	}
 	close(v.sock);
 	waitpid(pid, NULL, 0);
@@ -175,25 +194,56 @@ static const char *event_there(struct ibv_context *ctx)
 	return ibv_event_type_str(event.event_type);
 }
 
-static void events(void)
+/* libibverbs lists a device by the name that it had when the program saw it first, so sysfs is asked. */
+static const char *device_there(const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_guid", name);
+	return access(path, R_OK) ? "gone" : "there";
+}
+
+static const char *port_state(struct ibv_context *ctx)
+{
+	struct ibv_port_attr port;
+	int rc = ibv_query_port(ctx, 1, &port);
+
+	return rc ? strerrorname_np(rc) : ibv_port_state_str(port.state);
+}
+
+/* The device of that name, or the first one; NULL if there is none. */
+static struct ibv_context *device_open(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+
+	for (int k = 0; list && list[k] && !ctx; k++)
+		if (!name || !strcmp(name, ibv_get_device_name(list[k])))
+			ctx = ibv_open_device(list[k]);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+/* what: event, port or device */
+static void devices(const char *what)
 {
 	const char *name = getenv("VERBS_DEVICE");
 
-	for (int i = 0; i < rounds; i++) {
-		struct ibv_device **list;
-		struct ibv_context *ctx = NULL;
+	for (int i = 0; i < holds_rounds; i++) {
+		struct ibv_context *ctx;
+		const char *got;
 
-		run_well(i, before);
-		list = ibv_get_device_list(NULL);
-		for (int k = 0; list && list[k] && !ctx; k++)
-			if (!name || !strcmp(name, ibv_get_device_name(list[k])))
-				ctx = ibv_open_device(list[k]);
+		holds_run_well(i, holds_before);
+		ctx = device_open(strcmp(what, "device") ? name : NULL);
 		if (!ctx)
 			die("round %d: no device", i);
-		ibv_free_device_list(list);
-		progress_late();
-		run_well(i, command);
-		round_end(i, event_there(ctx));
+		holds_progress_late();
+		holds_run_well(i, holds_command);
+		if (!strcmp(what, "event"))
+			got = event_there(ctx);
+		else
+			got = strcmp(what, "port") ? device_there(name) : port_state(ctx);
+		holds_round_end(i, got);
 		ibv_close_device(ctx);
 	}
 }
@@ -201,20 +251,24 @@ static void events(void)
 int main(int argc, char **argv)
 {
 	char number[16];
+	const char *what;
 
 	if (argc < 5)
-		die("usage: holds ROUNDS TIMEOUT|event WANT COMMAND [BEFORE [AFTER]]");
-	rounds = atoi(argv[1]);
+		die("usage: holds ROUNDS TIMEOUT|event|port|device|connect|resolve WANT COMMAND [BEFORE [AFTER]]");
+	holds_rounds = atoi(argv[1]);
+	what = argv[2];
 	want = strcmp(argv[3], "same") ? argv[3] : NULL;
-	command = argv[4];
-	before = argc > 5 ? argv[5] : NULL;
+	holds_command = argv[4];
+	holds_before = argc > 5 ? argv[5] : NULL;
 	after = argc > 6 ? argv[6] : NULL;
 	snprintf(number, sizeof(number), "%d", (int)getpid());
 	setenv("PID", number, 1);
-	if (!strcmp(argv[2], "event"))
-		events();
+	if (atoi(what))
+		writes(atoi(what));
+	else if (!strcmp(what, "connect") || !strcmp(what, "resolve"))
+		holds_cm(!strcmp(what, "connect"), getenv("ADDRESS"));
 	else
-		writes(atoi(argv[2]));
-	printf("held %d of %d\n", held, rounds);
-	return held != rounds;
+		devices(what);
+	printf("held %d of %d\n", held, holds_rounds);
+	return held != holds_rounds;
 }

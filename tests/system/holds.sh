@@ -7,8 +7,10 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 R=$RUSE_BUILD/ruse
-export R T
+ADDRESS=127.0.0.1
+export R T ADDRESS
 ROUNDS=${HOLDS_ROUNDS:-20}
+FEW=$(((ROUNDS + 3) / 4))
 LATE=0
 # Loops that keep processors busy.
 for ((i = 0; i < ${HOLDS_BUSY:-0}; i++)); do
@@ -39,6 +41,12 @@ row 'down' 8 'transport retry counter exceeded' "\$R fault down$NONE" '' "\$R fa
 row 'up' 18 success "\$R fault up$NONE" "\$R fault down$NONE"
 row 'freeze' 8 'transport retry counter exceeded' "\$R fault freeze \$PEER$NONE" '' "\$R fault thaw all$NONE"
 row 'thaw' 18 success "\$R fault thaw \$PEER$NONE" "\$R fault freeze \$PEER$NONE"
+row 'add, of connections' connect RDMA_CM_EVENT_REJECTED "\$R fault add cm reject NO_RESOURCES dir out$NONE" '' "$DEL"
+row 'del, of connections' connect RDMA_CM_EVENT_ESTABLISHED "$DEL" "\$R fault add cm reject NO_RESOURCES dir out$NONE"
+# The WRITE has not ended after this time, in milliseconds.
+ROUNDS=$FEW HOLDS_MIN=100 HOLDS_THEN="\$R fault thaw all$NONE" \
+	row 'hang' 18 success "\$R fault add hang qp \$QP$NONE" '' "$DEL"
+ROUNDS=$FEW HOLDS_MIN=50 row 'hold completions' 18 success "\$R fault add hold completions 500ms$NONE" '' "$DEL"
 row 'event' 18 'Work Request Flushed Error' "\$R fault event QP_FATAL qp \$QP$NONE"
 "$R" fault add error LOC_PROT 50% >/dev/null || die "add"
 row 'seed' 18 same "\$R fault seed 4711$NONE"
@@ -66,6 +74,8 @@ if in_ruse rdma link add two type rxe netdev lo 2>"$T/err"; then
 	in_ruse rdma link del two || die "link del"
 	export VERBS_DEVICE=two
 	row 'rdma link del' event 'local catastrophic error' 'rdma link del two' 'rdma link add two type rxe netdev lo'
+	row 'rdma link add' device there 'rdma link add two type rxe netdev lo' '' 'rdma link del two'
+	row 'rdma dev set' device there 'rdma dev set one name two' 'rdma link add one type rxe netdev lo' 'rdma link del two'
 	unset VERBS_DEVICE
 else
 	note "no device for rdma link del: $(cat "$T/err")"
@@ -83,13 +93,24 @@ if command -v opensm >/dev/null; then
 	export RUSE_HOST=H1
 	# The subnet manager makes the port active again.
 	UP="sh \$T/active active"
-	ROUNDS=$(((ROUNDS + 3) / 4)) row 'fabric link down' event 'port error' "\$R fabric link down H1/1" '' \
+	ROUNDS=$FEW row 'fabric link down' event 'port error' "\$R fabric link down H1/1" '' \
 		"\$R fabric link up H1/1 && $UP"
 	# A program that has lost its fabric does not find the next one.
 	for i in 1 2 3; do
 		ROUNDS=1 row "fabric down, $i" event 'local catastrophic error' "\$R fabric down$NONE" '' \
 			"\$R fabric up --star 2$NONE"
 	done
+	# Here no subnet manager makes ports active.
+	ROUNDS=$FEW row 'fabric link down, the state' port down "\$R fabric link down H1/1" '' "\$R fabric link up H1/1"
+	ROUNDS=$FEW row 'fabric link up' port init "\$R fabric link up H1/1" "\$R fabric link down H1/1"
+	ROUNDS=$FEW row 'fabric node off' port down "\$R fabric node off S1" '' "\$R fabric node on S1"
+	ROUNDS=$FEW row 'fabric node on' port init "\$R fabric node on S1" "\$R fabric node off S1"
+	unset RUSE_HOST
+	"$R" fabric down >/dev/null || die "fabric down"
+	"$R" fabric up --star 2 --sm >/dev/null || die "fabric up"
+	export RUSE_HOST=H1
+	ADDRESS=192.168.7.2 row 'fabric address' resolve RDMA_CM_EVENT_ADDR_RESOLVED "\$R fabric address H2/1 192.168.7.2/24" \
+		"\$R fabric address H1/1 192.168.7.1/24; \$R fabric address H2/1 10.7.0.2/24"
 	unset RUSE_HOST
 	"$R" fabric down >/dev/null || die "fabric down"
 else
