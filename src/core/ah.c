@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "core/check.h"
 #include "core/objects.h"
+#include "wire/dest.h"
 
 static noinline __cold int ah_refuse_index(struct rdev *dev, int err, uint32_t index)
 {
@@ -17,10 +19,7 @@ static noinline __cold int ah_refuse_index(struct rdev *dev, int err, uint32_t i
 	return rdev_refuse(dev, err, AV_SGID_EMPTY, index, n, last);
 }
 
-/*
- * Checks in the order of ib_core: device port, GRH, SGID index. The destination is not resolved here:
- * links find their peers by GID.
- */
+/* Checks in the order of ib_core: device port, GRH, SGID index. */
 int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 {
 	uint32_t index = attr->grh.sgid_index;
@@ -36,6 +35,37 @@ int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 	return gid_is_zero(&dev->gid[index]) ? ah_refuse_index(dev, -ENODATA, index) : 0;
 }
 
+static noinline __cold int ah_refuse_dest(struct rdev *dev, int err,
+					  const struct ib_uverbs_global_route *grh)
+{
+	struct dest_choice c = { .dgid = grh->dgid };
+	uint64_t d[2], s[2];
+
+	memcpy(d, grh->dgid, 16);
+	memcpy(s, dev->gid[grh->sgid_index].raw, 16);
+	for (uint32_t i = 0; i < rdev_gid_len(dev); i++)
+		dest_offer(&c, i, dev->gid[i].raw, dev->gid[i].v1);
+	if (dest_is_unset(grh->dgid))
+		return rdev_refuse(dev, err, DEST_UNSET, d[0], d[1], s[0], s[1], grh->sgid_index);
+	if (!c.fit)
+		return rdev_refuse(dev, err, DEST_NO_FAMILY, d[0], d[1], s[0], s[1],
+				   grh->sgid_index);
+	return rdev_refuse(dev, err, DEST_FAMILY, d[0], d[1], s[0], s[1], grh->sgid_index,
+			   c.index);
+}
+
+int ah_check_dest(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
+{
+	const struct gid_entry *from;
+	int err;
+
+	if (dev->port.ib)
+		return 0;
+	from = &dev->gid[attr->grh.sgid_index];
+	err = dest_check(from->raw, from->v1, attr->grh.dgid);
+	return unlikely(err) ? ah_refuse_dest(dev, err, &attr->grh) : 0;
+}
+
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **out)
 {
 	struct rdev *dev = pd->uctx->dev;
@@ -43,6 +73,8 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 	struct ah *ah;
 	int64_t id;
 
+	if (!err)
+		err = ah_check_dest(dev, attr);
 	if (!err)
 		err = rdev_full(pd->uctx, RDEV_AH, dev->like->max_ah, dev->like->e_ahs);
 	if (err)

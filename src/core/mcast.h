@@ -4,6 +4,7 @@
 #define RUSE_CORE_MCAST_H
 
 #include "core/qp.h"
+#include "wire/dest.h"
 
 /*
  * A QP in a multicast group. It receives each datagram once, however many MLIDs it is attached
@@ -26,14 +27,6 @@ struct mcast_grp {
 	uint32_t count;		/* members */
 	struct list_head members;	/* struct mcast_member */
 };
-
-/* True for a multicast GID: first byte 0xff, or an IPv4-mapped address in 224.0.0.0/4. */
-static inline bool gid_is_mcast(const uint8_t gid[16])
-{
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
-
-	return gid[0] == 0xff || (!__builtin_memcmp(gid, v4, 12) && (gid[12] & 0xf0) == 0xe0);
-}
 
 /*
  * ATTACH_MCAST. -EINVAL: not a UD QP, or not a multicast GID; -ENOMEM, or the errno of the device's

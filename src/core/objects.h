@@ -8,6 +8,7 @@
 #define RUSE_CORE_OBJECTS_H
 
 #include "arena/arena.h"
+#include "core/ah.h"
 #include "core/device.h"
 #include "queue/card.h"
 
@@ -21,22 +22,6 @@ struct pd {
 /* -EINVAL: too many PDs (as kernel rxe); -ENOMEM. */
 int pd_create(struct ucontext *uctx, struct pd **pd);
 int pd_destroy(struct pd *pd);
-
-struct ah {
-	struct pd *pd;
-	uint32_t num; /* the number that the provider writes into WQEs as ah_num; never 0 */
-	struct ib_uverbs_ah_attr attr;
-};
-
-/* Errors: those of ah_check_attr(); -EINVAL: too many AHs (as kernel rxe); -ENOMEM. */
-int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
-int ah_destroy(struct ah *ah);
-/*
- * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: the device port is not 1; the SGID
- * index is beyond the GID table; or there is no GRH and, on InfiniBand, no DLID either.
- * -ENODATA: the GID table is empty at the SGID index.
- */
-int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
 /* May peers map the memory of an MR (arena/arena.h)? If not, why. */
 enum mr_memory {

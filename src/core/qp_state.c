@@ -150,6 +150,8 @@ static int qp_check_paths(const struct qp *qp, uint32_t mask, const struct qp_at
 
 	if (mask & IB_QP_AV) {
 		err = ah_check_attr(qp->dev, &attr->ah);
+		if (!err && qp_is_connected(qp))
+			err = ah_check_dest(qp->dev, &attr->ah);
 		if (err)
 			return err;
 	}

@@ -272,7 +272,8 @@ static void srq_sizes(void **state)
 /* One more than the device has, of what a process may have. */
 static void counts(void **state)
 {
-	struct ib_uverbs_ah_attr attr = { .is_global = 1, .port_num = 1 };
+	struct ib_uverbs_ah_attr attr = { .is_global = 1, .port_num = 1,
+					  .grh.dgid = { 0xfe, 0x80, [15] = 2 } };
 	struct srq_init_attr init = { .max_wr = 1 };
 	struct sizes one = { 1, 1, 0, 1, 1 }, got;
 	struct srq *srq;

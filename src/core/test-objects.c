@@ -51,9 +51,47 @@ static void queries(void **state)
 	test_dev_destroy(td);
 }
 
+/* The source GIDs of the device: index 0 a link-local address, 1 an IPv4 address. */
+static void ah_destinations(void **state)
+{
+	static const uint8_t unset4[16] = { [10] = 0xff, 0xff };
+	struct ib_uverbs_ah_attr attr = { .port_num = 1, .is_global = 1, .grh.sgid_index = 1 };
+	struct test_dev *td = test_dev_create();
+	struct pd *pd;
+	struct ah *ah;
+
+	assert_int_equal(pd_create(&td->uctx, &pd), 0);
+	assert_int_equal(ah_create(pd, &attr, &ah), -EINVAL);
+	assert_int_equal(td->dev.fails.refused.id, WHY_DEST_UNSET);
+	memcpy(attr.grh.dgid, unset4, 16);
+	assert_int_equal(ah_create(pd, &attr, &ah), -ENODEV);
+	memcpy(attr.grh.dgid, td->dev.gid[0].raw, 16);
+	td->dev.fails.refused.id = 0;
+	assert_int_equal(ah_create(pd, &attr, &ah), -EINVAL);
+	assert_int_equal(td->dev.fails.refused.id, WHY_DEST_FAMILY);
+	assert_memory_equal(&td->dev.fails.refused.arg[0], td->dev.gid[0].raw, 16);
+	assert_memory_equal(&td->dev.fails.refused.arg[2], td->dev.gid[1].raw, 16);
+	assert_int_equal(td->dev.fails.refused.arg[4], 1);
+	assert_int_equal(td->dev.fails.refused.arg[5], 0);
+	attr.grh.sgid_index = 0;
+	assert_int_equal(ah_create(pd, &attr, &ah), 0);
+	ah_destroy(ah);
+	memcpy(attr.grh.dgid, td->dev.gid[1].raw, 16);
+	assert_int_equal(ah_create(pd, &attr, &ah), -EINVAL);
+	memset(attr.grh.dgid, 0, 16);
+	assert_int_equal(ah_create(pd, &attr, &ah), -ENETUNREACH);
+	/* InfiniBand: ib_core does not look at it. */
+	td->dev.port.ib = true;
+	assert_int_equal(ah_create(pd, &attr, &ah), 0);
+	ah_destroy(ah);
+	assert_int_equal(pd_destroy(pd), 0);
+	test_dev_destroy(td);
+}
+
 static void pds_and_ahs(void **state)
 {
-	struct ib_uverbs_ah_attr attr = { .port_num = 1, .is_global = 1, .grh.sgid_index = 1 };
+	struct ib_uverbs_ah_attr attr = { .port_num = 1, .is_global = 1, .grh = {
+		.dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 }, .sgid_index = 1 } };
 	struct test_dev *td = test_dev_create();
 	struct pd *a, *b;
 	struct ah *ah, *ah2;
@@ -307,6 +345,7 @@ int main(void)
 		cmocka_unit_test(counters),
 		cmocka_unit_test(queries),
 		cmocka_unit_test(pds_and_ahs),
+		cmocka_unit_test(ah_destinations),
 		cmocka_unit_test(qp_limits),
 		cmocka_unit_test(qp_sizes),
 		cmocka_unit_test(qp_busy),

@@ -25,7 +25,8 @@ static const struct qp_attr good = {
 	.path_mtu = 1024, .qkey = 0x11, .rq_psn = 0xff123456, .sq_psn = 0xabcdef,
 	.dest_qpn = 0x01004005, .access = 7, .port = 1, .timeout = 14, .retry_cnt = 7,
 	.rnr_retry = 7, .min_rnr_timer = 12, .max_rd_atomic = 5, .max_dest_rd_atomic = 16,
-	.ah = { .port_num = 1, .is_global = 1, .grh.sgid_index = 1 },
+	.ah = { .port_num = 1, .is_global = 1,
+		.grh = { .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 }, .sgid_index = 1 } },
 	.alt_ah = { .port_num = 1, .is_global = 1, .grh.sgid_index = 1 }, .alt_port = 1,
 };
 
@@ -129,6 +130,9 @@ static void values(void **state)
 	REFUSED(M_RTR, QPS_RTR, -ENODATA, ah.grh.sgid_index, 5);
 	REFUSED(M_RTR, QPS_RTR, -EINVAL, max_dest_rd_atomic, 129);
 	REFUSED(M_RTR | IB_QP_ALT_PATH, QPS_RTR, -EINVAL, port, 1);
+	REFUSED(M_RTR, QPS_RTR, -EINVAL, ah.grh.sgid_index, 0);
+	REFUSED(M_RTR, QPS_RTR, -EINVAL, ah.grh.dgid[10], 0);
+	REFUSED(M_RTR, QPS_RTS, -EINVAL, ah.grh.sgid_index, 0);
 	/* The address vector is checked before the state transition. */
 	REFUSED(M_RTR, QPS_RTS, -ENODATA, ah.grh.sgid_index, 5);
 	assert_int_equal(td->connects, 0);

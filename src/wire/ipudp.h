@@ -3,6 +3,7 @@
 #ifndef RUSE_WIRE_IPUDP_H
 #define RUSE_WIRE_IPUDP_H
 
+#include "wire/dest.h"
 #include "wire/seg.h"
 
 #define ROCE_PORT 4791
@@ -22,9 +23,7 @@
 /* True if both addresses are IPv4-mapped. */
 static inline bool net_is_v4(const struct seg_net *net)
 {
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !__builtin_memcmp(net->sgid, v4, 12) && !__builtin_memcmp(net->dgid, v4, 12);
+	return gid_is_v4(net->sgid) && gid_is_v4(net->dgid);
 }
 
 /*

@@ -203,6 +203,7 @@ static bool sample_create(uint32_t nr, struct cmd *c)
 		a->attr.port_num = 1;
 		a->attr.is_global = 1;
 		a->attr.grh.sgid_index = 1;
+		memcpy(a->attr.grh.dgid, fx.td->dev.gid[1].raw, 16);
 		c->drv_out = sizeof(struct rxe_create_ah_resp);
 		return true;
 	}

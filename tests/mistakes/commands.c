@@ -128,6 +128,8 @@ static int connect_to(const char *address, enum ibv_mtu mtu)
 	move_to(qp, IBV_QPS_INIT);
 	mask = attr_for(qp, IBV_QPS_RTR, &a);
 	a.path_mtu = mtu;
+	memset(a.ah_attr.grh.dgid.raw, 0, 10);
+	memset(a.ah_attr.grh.dgid.raw + 10, 0xff, 2);
 	inet_pton(AF_INET, address, a.ah_attr.grh.dgid.raw + 12);
 	err = ibv_modify_qp(qp, &a, mask);
 	ibv_destroy_qp(qp);
@@ -190,11 +192,13 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc == 2) {
+		/* "no-ipv4" too: from the link-local address, as there is no other. */
 		printf("%d\n", connect_to(!strcmp(argv[1], "route") ? "203.0.113.7" : "198.51.100.9",
 					  !strcmp(argv[1], "mtu") ? IBV_MTU_4096 : IBV_MTU_1024));
 		return 0;
 	}
 	run(object_commands, nobject_commands);
 	run(qp_commands, nqp_commands);
+	run(dest_commands, ndest_commands);
 	return 0;
 }

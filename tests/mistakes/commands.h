@@ -17,8 +17,8 @@ struct command {
 	int (*run)(void);	/* the errno of the call that fails; 0: it did not fail */
 };
 
-extern const struct command object_commands[], qp_commands[];
-extern const unsigned int nobject_commands, nqp_commands;
+extern const struct command object_commands[], qp_commands[], dest_commands[];
+extern const unsigned int nobject_commands, nqp_commands, ndest_commands;
 
 extern struct ibv_context *ctx, *other_ctx;
 extern struct ibv_pd *pd;

@@ -82,17 +82,32 @@ WIRE = {
 }
 
 
-def wire(program, ruse):
-    """The differences, as lines, on an interface with an MTU of 1500."""
-    for command in ("link add r0 type veth peer name r1", "link set r0 up", "link set r1 up",
-                    "addr add 198.51.100.1/24 dev r0"):
-        subprocess.run(["ip", *command.split()], check=True)
-    for name, (error, reason, text) in WIRE.items():
+# The same, where the interface has no IPv4 address.
+IPV6_ONLY = {
+    "no-ipv4": ("EINVAL", "DEST_NO_FAMILY", r"the destination GID 198\.51\.100\.9 and the source GID fe80:\S+, at index 0, are of "
+                                            r"different address families; the port has no GID that fits"),
+}
+
+
+def one_command(program, ruse, cases):
+    """The differences, as lines."""
+    for name, (error, reason, text) in cases.items():
         lines, _, failures = run(ruse, program, name)
         failure = failures[0] if len(failures) == 1 else {}
         if (lines != [str(getattr(errno, error))] or failure.get("name") != reason or
                 not re.fullmatch(text, failure["text"])):
             yield f"{name}: {lines} {failures}"
+
+
+def wire(program, ruse):
+    """The differences, as lines, on an interface with an MTU of 1500."""
+    for command in ("link add r0 type veth peer name r1", "link set r0 up", "link set r1 up",
+                    "addr add 198.51.100.1/24 dev r0"):
+        subprocess.run(["ip", *command.split()], check=True)
+    yield from one_command(program, ruse, WIRE)
+    for command in ("del 198.51.100.1/24 dev r0", "add fd98::1/64 dev r0 nodad"):
+        subprocess.run(["ip", "addr", *command.split()], check=True)
+    yield from one_command(program, ruse, IPV6_ONLY)
 
 
 # What fails when the queues of a process have the memory that they may have.

@@ -172,6 +172,8 @@ static bool to_rtr(void)
 	};
 	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 
+	if (e.gid_unset)
+		a.ah_attr.grh.dgid = (union ibv_gid){ 0 };
 	if (e.type == IBV_QPT_UD)
 		return modify("modify_qp RTR", &a, IBV_QP_STATE);
 	if (e.type == IBV_QPT_RC)

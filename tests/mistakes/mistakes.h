@@ -26,6 +26,7 @@ struct end {
 	int gid_index;			/* -1: of the GID that the peer is told, an IPv4 address; -2: of the next such one */
 	int psn, peer_psn, qpn_xor, max_rd, max_dest_rd, rnr_retry, retry, timeout;
 	uint32_t qkey;
+	bool gid_unset;			/* the GID of the peer is not copied */
 	bool qpn_of_none;		/* a QP number of no process is used for that of the peer */
 	bool other_pd, dies;		/* dies: the server ends after its first completion */
 	struct ibv_srq *srq;		/* of the QP; made by setup_late(). NULL: none */

@@ -228,6 +228,17 @@ static void empty_gid(void)
 	e.gid_index = server ? -1 : 9;
 }
 
+/* The link-local address at index 0; the server's GID is an IPv4 address. */
+static void gid_of_ipv6(void)
+{
+	e.gid_index = server ? -1 : 0;
+}
+
+static void unset_gid(void)
+{
+	e.gid_unset = !server;
+}
+
 static void no_rd(void)
 {
 	e.max_rd = 0;
@@ -485,6 +496,8 @@ static const struct mistake table[] = {
 	{ "no-route", NULL, NULL, no_route, 0 },
 	{ "fault-rule", NULL, NULL, fault_rule, 0 },
 	{ "gid-empty", empty_gid, NULL, pd_in_use, 100 },
+	{ "gid-family", gid_of_ipv6, NULL, pd_in_use, 100 },
+	{ "gid-unset", unset_gid, NULL, pd_in_use, 100 },
 	{ "source-other-gid", source_other, NULL, send_it, 0 },
 	{ "target-other-gid", target_other, NULL, send_it, 0 },
 	{ "read-no-credit", no_rd, NULL, read_it, 0 },
