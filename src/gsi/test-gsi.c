@@ -2,6 +2,7 @@
 /* MADs from the wire: packets that are not valid for QP1 of a device of this host are dropped. */
 #include "base/testing.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,13 +271,39 @@ static void test_late(void **state)
 	}
 }
 
+/* What write() to a umad file says of an address; the port has an IPv4 GID only. */
+static void test_umad_address(void **state)
+{
+	struct mad_addr a = { .grh = true };
+	const struct why *why = &gsi.mad.why;
+
+	memcpy(a.gid, net.sgid, 16);
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), 0);
+	a.gid[10] = 0;
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), -EINVAL);
+	assert_int_equal(why->id, WHY_DEST_NO_FAMILY);
+	assert_int_equal(why->arg[4], 0);
+	memset(a.gid, 0, 16);
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), -EINVAL);
+	assert_int_equal(why->id, WHY_DEST_UNSET);
+	a.gid[10] = a.gid[11] = 0xff;
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), -ENODEV);
+	assert_int_equal(why->id, WHY_DEST_UNSET);
+	a.gid[0] = 0xff;
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), 0);
+	a.sgid_index = 1;
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), -ENODATA);
+	a.grh = false;
+	assert_int_equal(gsi_umad_ops.check_addr(&gsi.port[0], &a), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good), cmocka_unit_test(test_length),
 		cmocka_unit_test(test_icrc), cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_nobodys), cmocka_unit_test(test_late),
-		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_fault), cmocka_unit_test(test_umad_address),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

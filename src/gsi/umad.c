@@ -6,22 +6,46 @@
 #include "base/log.h"
 #include "gsi/gsi.h"
 #include "umads/umads.h"
+#include "wire/dest.h"
 #include "wire/smp.h"
 
-/* Like ib_core for an address handle: RoCE requires a GRH. */
+static int gsi_umad_refuse_dest(struct gsi_port *p, int err, const struct mad_addr *a)
+{
+	const struct host_dev *dev = &p->gsi->page->dev[p->slot];
+	struct dest_choice c = { .dgid = a->gid };
+	struct why *why = &p->gsi->mad.why;
+	uint64_t d[2], s[2];
+
+	memcpy(d, a->gid, 16);
+	memcpy(s, dev->gid[a->sgid_index].raw, 16);
+	for (uint32_t i = 0; i < dev->ngids && i < HOST_MAX_GIDS; i++)
+		dest_offer(&c, i, dev->gid[i].raw, dev->gid[i].v1);
+	if (dest_is_unset(a->gid))
+		why_set(why, DEST_UNSET, d[0], d[1], s[0], s[1], a->sgid_index);
+	else if (!c.fit)
+		why_set(why, DEST_NO_FAMILY, d[0], d[1], s[0], s[1], a->sgid_index);
+	else
+		why_set(why, DEST_FAMILY, d[0], d[1], s[0], s[1], a->sgid_index, c.index);
+	return err;
+}
+
+/* Like rdma_create_user_ah() of Linux 6.1: RoCE requires a GRH, its GID index an entry, and its destination the family of both. */
 static int gsi_umad_check_addr(void *ctx, const struct mad_addr *a)
 {
 	struct gsi_port *p = ctx;
 	uint8_t gid[16];
+	int err;
 
 	if (!a->grh) {
 		why_set(&p->gsi->mad.why, UMAD_NEED_GRH);
 		return -EINVAL;
 	}
-	if (!p->port.ops->gid(p, a->sgid_index, gid))
-		return 0;
-	why_set(&p->gsi->mad.why, UMAD_GID_INDEX, a->sgid_index);
-	return -ENODATA;
+	if (p->port.ops->gid(p, a->sgid_index, gid)) {
+		why_set(&p->gsi->mad.why, UMAD_GID_INDEX, a->sgid_index);
+		return -ENODATA;
+	}
+	err = dest_check(gid, p->gsi->page->dev[p->slot].gid[a->sgid_index].v1, a->gid);
+	return err ? gsi_umad_refuse_dest(p, err, a) : 0;
 }
 
 static int gsi_umad_set_sm(void *ctx, bool sm)

@@ -291,6 +291,24 @@ static void route(void)
 	send_mad(directed(1, (const uint8_t[]){ 3 }), MAD, 1000);
 }
 
+static void dest_family(void)
+{
+	int id = request(CLASS_VENDOR, 1, 1, 1);
+
+	grh_to_self(0);
+	inet_pton(AF_INET6, "::ffff:10.77.0.9", umad_get_mad_addr(&packet)->gid);
+	send_mad(id, MAD, 1000);
+}
+
+static void dest_unset(void)
+{
+	int id = request(CLASS_VENDOR, 1, 1, 1);
+
+	grh_to_self(0);
+	memset(umad_get_mad_addr(&packet)->gid, 0, 16);
+	send_mad(id, MAD, 1000);
+}
+
 static void read_short(void)
 {
 	int id = request(CLASS_VENDOR, 1, 1, 1);
@@ -459,6 +477,8 @@ static const struct mistake {
 	{ "duplicate", duplicate },
 	{ "need-grh", need_grh },
 	{ "gid-index", gid_index },
+	{ "dest-family", dest_family },
+	{ "dest-unset", dest_unset },
 	{ "read-short", read_short },
 	{ "not-taken", not_taken },
 	{ "silent", silent },
