@@ -75,6 +75,8 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 
 	if (!err)
 		err = ah_check_dest(dev, attr);
+	if (!err && !dev->port.ib && dev->ops->ah_route)
+		err = dev->ops->ah_route(dev, attr);
 	if (!err)
 		err = rdev_full(pd->uctx, RDEV_AH, dev->like->max_ah, dev->like->e_ahs);
 	if (err)

@@ -13,7 +13,7 @@ struct ah {
 	struct ib_uverbs_ah_attr attr;
 };
 
-/* Errors: those of ah_check_attr() and ah_check_dest(); -EINVAL: too many AHs (as kernel rxe); -ENOMEM. */
+/* Errors: those of ah_check_attr(), ah_check_dest() and rdev_ops.ah_route(); -EINVAL: too many AHs (as kernel rxe); -ENOMEM. */
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
 int ah_destroy(struct ah *ah);
 /*

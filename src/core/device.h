@@ -29,11 +29,10 @@ struct qp_card;
 struct rdev_ops {
 	/* Leases a block of QP numbers: 1 to 1023, or -errno. *cards: a zeroed struct qp_card for each of its numbers. */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
-	/*
-	 * Called at the transition to RTR and for a new path in SQD. Sets qp->link to a link for the path in qp->attr, or
-	 * to NULL: then the QP's packets are lost. Returns 0 or -errno.
-	 */
+	/* At RTR, and for a new path in SQD: sets qp->link to a link for it, or to NULL: its packets are lost. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
+	/* CREATE_AH on a RoCE port, after ah_check_dest(): 0, or -errno if there is no route to the destination. May be NULL. */
+	int (*ah_route)(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 	/*
 	 * Returns the link for datagrams of a UD QP to (net->dgid, dqpn), valid until the next call; NULL: the datagram is
 	 * lost. Replaces a source GID of the wrong address family by another GID of the device.

@@ -272,15 +272,17 @@ static int qp_peer_silent(const struct qp *qp, int ret)
  */
 static int qp_connect(struct qp *qp)
 {
+	const struct ib_uverbs_global_route *grh = &qp->attr.ah.grh;
+	const struct gid_entry *sgid;
 	int ret;
 
 	qp->peer_block = qpn_block(qp->attr.dest_qpn);
 	if (qp->dev->port.ib)
 		return qp_peer_silent(qp, ib_connect(qp));
-	ret = peer_link_to_gid(qp->attr.ah.grh.dgid, qp->peer_block, PEERS_WAIT_CONNECT,
-			       &qp->link);
+	sgid = &qp->dev->gid[grh->sgid_index];
+	ret = peer_link_to_gid(grh->dgid, qp->peer_block, PEERS_WAIT_CONNECT, &qp->link);
 	if (!ret && qp->link)
-		qp->peer_counter = edev_peer_counters(peer_gid_owner(qp->attr.ah.grh.dgid));
+		qp->peer_counter = edev_peer_counters(peer_gid_owner(grh->dgid));
 	/*
 	 * A process of this host that refuses the shm link, because its user has changed, is
 	 * reached over the wire.
@@ -288,7 +290,7 @@ static int qp_connect(struct qp *qp)
 	if (ret != -EREMOTE && ret != -EPERM)
 		return qp_peer_silent(qp, ret);
 	/* Packets of RoCEv1 do not leave the host: they are lost, as on a network without a way to the peer. */
-	if (qp->dev->gid[qp->attr.ah.grh.sgid_index].v1)
+	if (sgid->v1)
 		return 0;
 	lease_await_socket(qp);
 	return wire_link(qp, &qp->link);
@@ -332,6 +334,7 @@ static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 const struct rdev_ops engine_rdev_ops = {
 	.lease_block = lease_block,
 	.qp_connect = qp_connect,
+	.ah_route = wire_ah_route,
 	.ud_link = ud_link,
 	.ib_ud_link = ib_ud_link,
 	.qp_disconnect = qp_disconnect,

@@ -7,6 +7,7 @@
  * accept packets from their peer's address to their own address only; UD QPs accept packets to any
  * address of the device.
  */
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,14 +381,32 @@ static bool wire_mtu_fits(const struct qp *qp)
 	return false;
 }
 
-/* Leaves the reason for which the QP's path cannot be used, and returns err. */
-static noinline __cold int wire_refuse(const struct qp *qp, enum why_id id, int err)
+/* Leaves the reason for which the destination cannot be reached, and returns err. */
+static noinline __cold int wire_refuse(struct rdev *dev, const struct ib_uverbs_ah_attr *ah,
+				       enum why_id id, int err)
 {
 	uint64_t arg[WHY_ARGS] = { [2] = (uint64_t)-err };
 
-	memcpy(arg, qp->attr.ah.grh.dgid, 16);
-	rdev_refuse_why(qp->dev, id, arg);
+	memcpy(arg, ah->grh.dgid, 16);
+	rdev_refuse_why(dev, id, arg);
 	return err;
+}
+
+int wire_ah_route(struct rdev *dev, const struct ib_uverbs_ah_attr *ah)
+{
+	const struct gid_entry *sgid = &dev->gid[ah->grh.sgid_index];
+	struct udp_path path = { .ifindex = dev->port.ifindex };
+	int ret;
+
+	if (sgid->v1 || gid_is_mcast(ah->grh.dgid) || peer_gid_owner(ah->grh.dgid))
+		return 0;
+	memcpy(path.net.sgid, sgid->raw, 16);
+	memcpy(path.net.dgid, ah->grh.dgid, 16);
+	ret = udp_route(&path);
+	/* Other errors say nothing of the route: this process may have no sockets, and its datagrams are then lost. */
+	if (ret != -ENETUNREACH && ret != -EHOSTUNREACH)
+		return 0;
+	return wire_refuse(dev, ah, WHY_WIRE_ROUTE, ret);
 }
 
 int wire_link(const struct qp *qp, struct link **link)
@@ -403,7 +422,7 @@ int wire_link(const struct qp *qp, struct link **link)
 	int ret;
 
 	if (!wire_up())
-		return wire_refuse(qp, WHY_WIRE_PORT, wire_missing());
+		return wire_refuse(qp->dev, ah, WHY_WIRE_PORT, wire_missing());
 	/* The path MTU of packets within the host is not limited by the interface: they use lo. */
 	if (!peer_gid_owner(ah->grh.dgid) && !wire_mtu_fits(qp))
 		return rdev_refuse(qp->dev, -EINVAL, WIRE_MTU, qp->attr.path_mtu,
@@ -412,7 +431,7 @@ int wire_link(const struct qp *qp, struct link **link)
 	memcpy(path.net.dgid, ah->grh.dgid, 16);
 	ret = udp_route(&path);
 	if (ret)
-		return wire_refuse(qp, WHY_WIRE_ROUTE, ret);
+		return wire_refuse(qp->dev, ah, WHY_WIRE_ROUTE, ret);
 	return udp_link(engine.wire.ep, &path, link);
 }
 

@@ -43,6 +43,11 @@ int wire_park(int fds[2]);
  * interface; -ENETUNREACH and other errors of routing; or the reason why there is no endpoint.
  */
 int wire_link(const struct qp *qp, struct link **link);
+/*
+ * rdev_ops.ah_route(): 0, or -ENETUNREACH or -EHOSTUNREACH if the host has no route to the destination, as
+ * rdma_resolve_ip() of Linux 6.1 answers. An address of this host, a multicast group and RoCEv1 need none.
+ */
+int wire_ah_route(struct rdev *dev, const struct ib_uverbs_ah_attr *ah);
 /* The link for UD packets to a block of QP numbers of any host. Each packet has its own addresses (seg.net). */
 int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link);
 /* Is there an endpoint? */
