@@ -33,6 +33,7 @@
 #include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "verbs/verbs.h"
+#include "wire/dest.h"
 #include "xport/xport.h"
 
 /*
@@ -291,6 +292,9 @@ static int qp_connect(struct qp *qp)
 		return qp_peer_silent(qp, ret);
 	/* Packets of RoCEv1 do not leave the host: they are lost, as on a network without a way to the peer. */
 	if (sgid->v1)
+		return 0;
+	/* Nor does a packet to a multicast group of the other address family leave: kernel rxe finds no route for it. */
+	if (gid_is_mcast(grh->dgid) && gid_is_v4(grh->dgid) != gid_is_v4(sgid->raw))
 		return 0;
 	lease_await_socket(qp);
 	return wire_link(qp, &qp->link);
