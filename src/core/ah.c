@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/objects.h"
 #include "wire/dest.h"
+#include "wire/ipudp.h"
 
 static noinline __cold int ah_refuse_index(struct rdev *dev, int err, uint32_t index)
 {
@@ -66,6 +67,12 @@ int ah_check_dest(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 	return unlikely(err) ? ah_refuse_dest(dev, err, &attr->grh) : 0;
 }
 
+void ah_set_route(const struct rdev *dev, struct ib_uverbs_ah_attr *attr)
+{
+	if (!dev->port.ib)
+		attr->grh.hop_limit = net_hop_limit(attr->grh.dgid, attr->grh.hop_limit);
+}
+
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **out)
 {
 	struct rdev *dev = pd->uctx->dev;
@@ -92,6 +99,7 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 	ah->pd = pd;
 	ah->num = (uint32_t)id;
 	ah->attr = *attr;
+	ah_set_route(dev, &ah->attr);
 	pd->usecnt++;
 	pd->uctx->nah++;
 	if (unlikely(check_ops))

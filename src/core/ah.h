@@ -27,5 +27,7 @@ int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
  * ib_resolve_eth_dmac() of Linux 6.1. On InfiniBand any destination will do: ib_core does not look at it.
  */
 int ah_check_dest(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
+/* Sets what packets of a checked address vector have instead: the hop limit, on RoCE (net_hop_limit()). */
+void ah_set_route(const struct rdev *dev, struct ib_uverbs_ah_attr *attr);
 
 #endif

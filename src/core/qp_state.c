@@ -314,6 +314,8 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 
 	before = qp->attr;
 	qp_store_attr(&qp->attr, mask, attr, qp->dev->like);
+	if (mask & IB_QP_AV)
+		ah_set_route(qp->dev, &qp->attr.ah);
 	if (qp_is_connected(qp) && mask & IB_QP_AV) {
 		err = qp_connect_path(qp);
 		if (err) {

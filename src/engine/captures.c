@@ -62,8 +62,8 @@ static bool captures_net(const struct link *l, const struct seg *seg, bool in, s
 		memcpy(net->sgid, qp->dev->gid[ah->grh.sgid_index].raw, 16);
 		memcpy(net->dgid, ah->grh.dgid, 16);
 	}
-	if (!in && net->hop_limit <= 1 && net->dgid[0] != 0xff)
-		net->hop_limit = HOP_LIMIT_DEFAULT;
+	if (!in)
+		net->hop_limit = net_hop_limit(net->dgid, net->hop_limit);
 	return true;
 }
 

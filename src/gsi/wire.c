@@ -114,9 +114,9 @@ static void gsi_wire_build(struct gsi_port *p, const struct seg_net *net, uint32
 /* Network header fields of a MAD from p. */
 static struct seg_net gsi_wire_net(const struct gsi_port *p, const struct mad_addr *to)
 {
-	struct seg_net net = { .traffic_class = to->tclass };
+	struct seg_net net = { .traffic_class = to->tclass,
+			       .hop_limit = net_hop_limit(to->gid, to->hop_limit) };
 
-	net.hop_limit = to->hop_limit > 1 ? to->hop_limit : HOP_LIMIT_DEFAULT;
 	memcpy(net.sgid, p->gsi->page->dev[p->slot].gid[to->sgid_index % HOST_MAX_GIDS].raw, 16);
 	memcpy(net.dgid, to->gid, 16);
 	return net;

@@ -216,18 +216,6 @@ static int udp_tx_transmit(struct udp_link *ul, struct udp_tx *tx, const struct 
 	return 0;
 }
 
-/*
- * A unicast hop limit of 0 or 1 is replaced by the default (kernel: ib_resolve_eth_dmac() sets the
- * route's).
- */
-static void udp_net_complete(struct seg_net *net)
-{
-	bool group = net->dgid[0] == 0xff || (net_is_v4(net) && (net->dgid[12] & 0xf0) == 0xe0);
-
-	if (net->hop_limit <= 1 && !group)
-		net->hop_limit = HOP_LIMIT_DEFAULT;
-}
-
 static int udp_send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg *const segs[2],
 		       int n, const struct seg_net *net, bool gso)
 {
@@ -255,7 +243,7 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	int n = also ? 2 : 1, ret;
 	uint64_t lost = ep->stats->lost_tx;
 
-	udp_net_complete(&net);
+	net.hop_limit = net_hop_limit(net.dgid, net.hop_limit);
 	tx = udp_link_tx(ul, &net, !seg->net);
 	if (unlikely(!tx)) {
 		ep->stats->lost_tx++;
@@ -316,7 +304,7 @@ void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now)
 	uint8_t hdr[IPUDP_MAX];
 	size_t iplen;
 
-	udp_net_complete(&net);
+	net.hop_limit = net_hop_limit(net.dgid, net.hop_limit);
 	tx = udp_link_tx(ul, &net, true);
 	if (!tx || now < ul->cnp_at + CNP_NS)
 		return;

@@ -44,13 +44,15 @@ void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN])
 		put_be16(ip + 10, grh_ip_checksum(ip));
 		return;
 	}
-	put_be32(grh, 6u << 28 | (uint32_t)net->traffic_class << 20 | (net->flow_label & 0xfffff));
+	/* A RoCE packet carries no flow label (ipudp.h); an InfiniBand one, which has an SLID, does. */
+	put_be32(grh, 6u << 28 | (uint32_t)net->traffic_class << 20 |
+			      (net->slid ? net->flow_label & 0xfffff : 0));
 	put_be16(grh + 4, (uint16_t)grh_packet_len(seg));
 	grh[6] = IPPROTO_UDP;
 	grh[7] = net->hop_limit;
 	memcpy(grh + 8, net->sgid, 16);
 	memcpy(grh + 24, net->dgid, 16);
-	if (unlikely(net->v1)) {
+	if (unlikely(net->v1 || net->slid)) {
 		grh[6] = GRH_NEXT_IBA;
 		put_be16(grh + 4, (uint16_t)(grh_packet_len(seg) - UDP_HDR_LEN));
 	}

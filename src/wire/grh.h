@@ -8,7 +8,7 @@
 
 /*
  * Writes the network header that this UD SEND has on a wire (IBA A17.4.5.1): an IPv6
- * header, or 20 zero bytes and an IPv4 header with checksum; with RoCEv1 a GRH. seg->net must be set.
+ * header, or 20 zero bytes and an IPv4 header with checksum; with RoCEv1 and on InfiniBand a GRH. seg->net must be set.
  */
 void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN]);
 

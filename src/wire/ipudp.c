@@ -36,7 +36,7 @@ static size_t ipudp_put_v4(uint8_t *p, const struct seg_net *net, size_t len, ui
 
 static size_t ipudp_put_v6(uint8_t *p, const struct seg_net *net, size_t len)
 {
-	put_be32(p, 6u << 28 | (uint32_t)net->traffic_class << 20 | (net->flow_label & 0xfffff));
+	put_be32(p, 6u << 28 | (uint32_t)net->traffic_class << 20);
 	put_be16(p + 4, (uint16_t)(UDP_HDR_LEN + len));
 	p[6] = IPPROTO_UDP;
 	p[7] = net->hop_limit;

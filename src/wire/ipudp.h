@@ -4,6 +4,7 @@
 #define RUSE_WIRE_IPUDP_H
 
 #include "wire/dest.h"
+#include "wire/dest.h"
 #include "wire/seg.h"
 
 #define ROCE_PORT 4791
@@ -27,10 +28,20 @@ static inline bool net_is_v4(const struct seg_net *net)
 }
 
 /*
+ * Hop limit of a RoCEv2 packet to dgid: the route's for a unicast address, whatever the address vector has (kernel 6.1:
+ * ib_resolve_unicast_gid_dmac()); for a multicast address that of the address vector, or the default for 0.
+ */
+static inline uint8_t net_hop_limit(const uint8_t dgid[16], uint8_t hop_limit)
+{
+	return gid_is_mcast(dgid) && hop_limit ? hop_limit : HOP_LIMIT_DEFAULT;
+}
+
+/*
  * Writes the headers of a datagram with len bytes (at most 65,507) of UDP payload.
  * IPv4: no options; id, frag (flags and fragment offset) and header checksum. IPv6: no
- * extensions. UDP: checksum 0. Ports are in host byte order. Returns the length of the
- * IP header; UDP_HDR_LEN bytes of UDP header follow.
+ * extensions, flow label 0 (as kernel rxe: the label only chooses the source port). UDP:
+ * checksum 0. Ports are in host byte order. Returns the length of the IP header; UDP_HDR_LEN bytes
+ * of UDP header follow.
  */
 size_t ipudp_put(uint8_t p[IPUDP_MAX], const struct seg_net *net, uint16_t sport, uint16_t dport,
 		 size_t len, uint16_t id, uint16_t frag);

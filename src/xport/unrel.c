@@ -106,7 +106,7 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 		memcpy(net->dgid, &av.grh.dgid, 16);
 		net->flow_label = av.grh.flow_label & 0xfffff;
 		net->traffic_class = av.grh.traffic_class;
-		net->hop_limit = av.grh.hop_limit;
+		net->hop_limit = net_hop_limit(net->dgid, av.grh.hop_limit);
 		sgid_index = av.grh.sgid_index;
 	}
 	if (sgid_index >= DEV_GID_TBL || gid_is_zero(&qp->dev->gid[sgid_index]))
@@ -114,9 +114,6 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	memcpy(net->sgid, qp->dev->gid[sgid_index].raw, 16);
 	if (unlikely(qp->dev->gid[sgid_index].v1))
 		net->v1 = 1;
-	/* Hop limit 0: use the default of the kernel's route lookup. */
-	if (!net->hop_limit)
-		net->hop_limit = HOP_LIMIT_DEFAULT;
 	return true;
 }
 
