@@ -3,6 +3,7 @@
 # Two hosts, a and b: network namespaces connected by a veth. Source it instead of lib.sh, then
 # call `hosts`. Without root everything runs in a user namespace.
 if [ "$(id -u)" != 0 ] && [ -z "${HOSTS_UNSHARED:-}" ]; then
+	unshare -Urn true 2>/dev/null || { echo "SKIP: no network namespaces here"; exit 77; }
 	HOSTS_UNSHARED=1 exec unshare -Urn bash "$0" "$@"
 fi
 # shellcheck source=tests/system/lib.sh
