@@ -29,6 +29,12 @@ static int warmed_up(void)
 	return count_fds();
 }
 
+/* A high number of a descriptor, and a lower one in the same order where `ulimit -n` is 256. */
+static int high_fd(int fd)
+{
+	return sysconf(_SC_OPEN_MAX) > 1000 ? fd : 100 + fd % 128;
+}
+
 static bool is_chr(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && (st->st_mode & 07777) == 0666 &&
@@ -109,11 +115,11 @@ static void dups_share_the_file(void)
 	int before = warmed_up(), fd = open_device(), d[5];
 
 	d[0] = dup(fd);
-	d[1] = dup2(fd, 700);
-	d[2] = dup3(fd, 701, O_CLOEXEC);
-	d[3] = fcntl(fd, F_DUPFD, 702);
-	d[4] = fcntl(d[0], F_DUPFD_CLOEXEC, 702);
-	CHECK(d[1] == 700 && d[2] == 701 && d[3] == 702 && d[4] == 703);
+	d[1] = dup2(fd, high_fd(700));
+	d[2] = dup3(fd, high_fd(701), O_CLOEXEC);
+	d[3] = fcntl(fd, F_DUPFD, high_fd(702));
+	d[4] = fcntl(d[0], F_DUPFD_CLOEXEC, high_fd(702));
+	CHECK(d[1] == high_fd(700) && d[2] == d[1] + 1 && d[3] == d[2] + 1 && d[4] == d[3] + 1);
 	CHECK(fcntl(d[2], F_GETFD) == FD_CLOEXEC && fcntl(d[3], F_GETFD) == 0);
 	CHECK(close(fd) == 0);
 	for (int i = 0; i < 5; i++) {
@@ -150,16 +156,16 @@ static void ranges(void)
 {
 	int before = warmed_up(), fd = open_device(), a, b;
 
-	a = dup2(fd, 300);
-	b = dup2(fd, 310);
-	CHECK(a == 300 && b == 310 && close(fd) == 0);
-	CHECK(close_range(305, 304, 0) == -1 && errno == EINVAL);
-	CHECK(close_range(300, 310, 1 << 20) == -1 && errno == EINVAL && is_device(a));
-	CHECK(close_range(300, 310, CLOSE_RANGE_CLOEXEC) == 0 && is_device(a) && is_device(b));
-	CHECK(close_range(301, 309, 0) == 0 && is_device(a) && is_device(b));
-	CHECK(close_range(305, 320, 0) == 0 && is_device(a));
+	a = dup2(fd, high_fd(300));
+	b = dup2(fd, high_fd(310));
+	CHECK(a == high_fd(300) && b == high_fd(310) && close(fd) == 0);
+	CHECK(close_range(high_fd(305), high_fd(304), 0) == -1 && errno == EINVAL);
+	CHECK(close_range(a, b, 1 << 20) == -1 && errno == EINVAL && is_device(a));
+	CHECK(close_range(a, b, CLOSE_RANGE_CLOEXEC) == 0 && is_device(a) && is_device(b));
+	CHECK(close_range(high_fd(301), high_fd(309), 0) == 0 && is_device(a) && is_device(b));
+	CHECK(close_range(high_fd(305), high_fd(320), 0) == 0 && is_device(a));
 	CHECK(write(b, "", 1) == -1 && errno == EBADF);
-	CHECK(close_range(300, 300, 0) == 0);
+	CHECK(close_range(high_fd(300), high_fd(300), 0) == 0);
 	CHECK(write(a, "", 1) == -1 && errno == EBADF);
 	CHECK(count_fds() == before);
 }
@@ -208,14 +214,14 @@ static void vfork_child_dups(void)
 	pid_t pid = vfork();
 
 	if (!pid) {
-		dup2(fd, 400);
-		fcntl(fd, F_DUPFD, 401);
+		dup2(fd, high_fd(400));
+		fcntl(fd, F_DUPFD, high_fd(401));
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &st, 0) == pid && st == 0);
-	/* The descriptors 400 and 401 were the vfork child's; they are not open in the parent. */
-	CHECK(write(400, "", 1) == -1 && errno == EBADF);
-	CHECK(write(401, "", 1) == -1 && errno == EBADF);
+	/* These descriptors were the vfork child's; they are not open in the parent. */
+	CHECK(write(high_fd(400), "", 1) == -1 && errno == EBADF);
+	CHECK(write(high_fd(401), "", 1) == -1 && errno == EBADF);
 	CHECK(is_device(fd));
 }
 
