@@ -117,7 +117,7 @@ def adapter(ruse, like, fields, rxe, show):
                              ("port_cap_flags", "Capability mask", 16)):
         if name in want:
             check(like, f"ibstat: {line}", int(re.search(rf"{line}: (\S+)", ib).group(1), base), want[name])
-    widths, speeds = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}, {1: 2.5, 2: 5, 4: 10, 16: 14, 32: 25, 64: 50, 128: 100}
+    widths, speeds = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}, {1: 2.5, 2: 5, 4: 10, 8: 10, 16: 14, 32: 25, 64: 50, 128: 100}
     rate = widths[found["active_width"]] * speeds[found["active_speed"]]
     check(like, "ibstat: Rate", float(re.search(r"Rate: (\S+)", ib).group(1)), float(rate))
 
