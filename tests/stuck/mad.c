@@ -61,6 +61,7 @@ static void hang(const char *name)
 	}
 	if (!lid && !route) {
 		a->grh_present = 1;
+		a->gid_index = 1;	/* the IPv4 address of the interface */
 		a->hop_limit = 64;
 		memcpy(a->gid, gid, sizeof(gid));
 	}
