@@ -294,6 +294,7 @@ static void test_small(void **state)
 {
 	uint8_t *a, *b;
 
+	t_needs_small();
 	t_arena_close();
 	assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));
 	assert_int_equal(arena_span().fd, -1);
@@ -398,6 +399,7 @@ static void test_made_masked(void **state)
 	sigset_t now;
 	uint8_t *p;
 
+	t_needs_small();
 	t_arena_close();
 	assert_true(arena_open(T_SIZE, ARENA_SMALL, &ops));
 	p = t_block(1);

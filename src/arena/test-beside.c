@@ -6,9 +6,12 @@
 
 static void test_changes(void **state)
 {
-	uint8_t *a = t_block(8), *b = t_block(8), *c, *beyond;
+	uint8_t *a, *b, *c, *beyond;
 	pid_t pid;
 
+	t_needs_small();
+	a = t_block(8);
+	b = t_block(8);
 	memset(a, 1, 16 * PAGE);
 	arena_fork_prepare();
 	assert_true(arena_free(b));
@@ -48,6 +51,7 @@ static void test_first_block(void **state)
 	uint8_t *a;
 	pid_t pid;
 
+	t_needs_small();
 	t_arena_close();
 	arena_fork_prepare();
 	assert_true(arena_open(T_SIZE, ARENA_SMALL, NULL));

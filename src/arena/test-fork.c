@@ -46,10 +46,13 @@ static void test_copy(void **state)
 /* A child that uses RDMA has an arena of its own at the same addresses; what it has inherited stays private. */
 static void test_own_arena(void **state)
 {
-	uint8_t *a = t_block(4), *b;
-	int fd = arena_span().fd;
+	uint8_t *a, *b;
+	int fd;
 	pid_t pid;
 
+	t_needs_small();
+	a = t_block(4);
+	fd = arena_span().fd;
 	memset(a, 1, 4 * PAGE);
 	pid = t_fork();
 	if (!pid) {
@@ -217,9 +220,12 @@ static void test_generations(void **state)
 /* The range of addresses stays: the memfd of a child that asks for less has a page for each of them. */
 static void test_smaller_own(void **state)
 {
-	uint8_t *a = t_block(T_SIZE / 2 / PAGE), *b;
-	pid_t pid = t_fork();
+	uint8_t *a, *b;
+	pid_t pid;
 
+	t_needs_small();
+	a = t_block(T_SIZE / 2 / PAGE);
+	pid = t_fork();
 	if (!pid) {
 		T_CHILD(arena_open(T_SIZE / 4, ARENA_SMALL, NULL));
 		b = arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false);
@@ -379,6 +385,7 @@ static void test_vfork_first(void **state)
 	uint8_t *b;
 	pid_t pid;
 
+	t_needs_small();
 #ifdef __SANITIZE_THREAD__
 	skip();
 #endif

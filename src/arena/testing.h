@@ -102,6 +102,13 @@ static inline const char *t_perms(const void *p)
 	return perms;
 }
 
+/* Skips a test of the small form where a process has none: its memory is then counted (arena_permitted()). */
+static inline void t_needs_small(void)
+{
+	if (arena_permitted(ARENA_SMALL) == ARENA_REFUSED)
+		skip();
+}
+
 /* fork() after arena_fork_prepare(), and what comes behind it. */
 static inline pid_t t_fork_prepared(void)
 {

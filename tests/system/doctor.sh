@@ -56,7 +56,11 @@ finds() {
 limited() {
 	(ulimit "$1" "$2" && "${@:3}")
 }
-finds "^OK +RUSE_MEMORY +the default: 256 MiB at most" env
+if [ "$(cat /proc/sys/vm/overcommit_memory)" = 2 ]; then
+	finds "^WARN +RUSE_MEMORY +no memory is shared, as a limit counts it" env
+else
+	finds "^OK +RUSE_MEMORY +the default: 256 MiB at most" env
+fi
 finds "^OK +RUSE_MEMORY +no memory is shared, as processes" env RUSE_NO_CMA=1
 finds "^OK +mapped memory" env
 finds "^OK +memory limits" env
