@@ -67,7 +67,7 @@ static void retry(struct run *r)
 	path_set(&r->me, &(struct path){ 14, 7, r->wrong ? 7 : 6, 12 });
 }
 
-/* An address handle from entry 0 of the GID table. */
+/* An address handle from entry 0 of the GID table to itself. */
 static void gid_index(struct run *r)
 {
 	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1, .grh.hop_limit = 1 };
@@ -75,7 +75,9 @@ static void gid_index(struct run *r)
 	struct ibv_ah *ah;
 
 	NEED(index);
-	attr.grh.sgid_index = r->wrong ? 0 : index;
+	if (r->wrong)
+		NEED(!ibv_query_gid(r->me.ctx, 1, index = 0, &attr.grh.dgid));
+	attr.grh.sgid_index = index;
 	NEED(ah = ibv_create_ah(r->me.pd, &attr)); /* gid-index */
 	NEED(!ibv_destroy_ah(ah));
 }
