@@ -15,6 +15,8 @@ returns() {
 	note "$1"
 	bg H1 stdbuf -oL ibv_asyncwatch >"$T/events" 2>&1
 	watcher=$!
+	# It prints this when it has opened the device, which it finds before rused is killed only.
+	wait_for 30 grep -q 'async event FD' "$T/events" || die "$1: no device: $(cat "$T/events")"
 	wait_for 30 connected || die "$1: not connected: $(cat "$T/events")"
 	kill -9 "$(rused_pid)"
 	# A rused that does not have the fabric yet: the program must not take its device for removed.

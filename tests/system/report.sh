@@ -158,12 +158,18 @@ note "a fabric with a pulled cable"
 command -v opensm >/dev/null || exit 0
 "$ruse" fabric up --star 4 --sm >"$T/out" || die "fabric up: $(cat "$T/out")"
 port=$(free_port)
+# has_sent HOST: has it sent 100 KB?
+has_sent() {
+	"$ruse" fabric show --json | /usr/bin/python3 -c 'import json, sys
+sys.exit(not any(c["to"] == sys.argv[1] and c["to_bytes"] > 100000 for c in json.load(sys.stdin)["cables"]))' "$1"
+}
+export -f has_sent wait_for listening
 # One of the two has a message on the way when the cable is pulled, and fails; the other one would wait for ever.
-report 99 --timeout 60 --expect no-errors bash -c '
+report 99 --timeout 100 --expect no-errors bash -c '
 	"$ruse" run --host H1 ibv_rc_pingpong -d rxe_0 -n 100000000 -p "$0" &
-	sleep 0.5
+	wait_for 30 listening "$0" || exit 9
 	"$ruse" run --host H3 ibv_rc_pingpong -d rxe_0 -n 100000000 -p "$0" localhost &
-	sleep 1
+	wait_for 30 has_sent H1 && wait_for 30 has_sent H3 || exit 9
 	"$ruse" fabric link down H3/1
 	wait -n
 	kill $(jobs -p)
