@@ -31,6 +31,10 @@ sys.exit(have != want)
 END
 }
 
+if [ "$(cat /proc/sys/vm/overcommit_memory)" = 2 ]; then
+	memory_of "private 7 16831564 a limit forbids the memfd: see \`ruse doctor\`"
+	exit 0
+fi
 other="not allocated page-aligned, or before RDMA was used: see RUSE_MEMORY"
 stack="private 1 100 a stack"
 file="private 1 300 a mapped file, shared memory or static data"
