@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "core/check.h"
 #include "core/objects.h"
+#include "why/dest.h"
 #include "wire/dest.h"
 #include "wire/ipudp.h"
 
@@ -40,19 +40,15 @@ static noinline __cold int ah_refuse_dest(struct rdev *dev, int err,
 					  const struct ib_uverbs_global_route *grh)
 {
 	struct dest_choice c = { .dgid = grh->dgid };
-	uint64_t d[2], s[2];
+	struct why why;
 
-	memcpy(d, grh->dgid, 16);
-	memcpy(s, dev->gid[grh->sgid_index].raw, 16);
 	for (uint32_t i = 0; i < rdev_gid_len(dev); i++)
 		dest_offer(&c, i, dev->gid[i].raw, dev->gid[i].v1);
-	if (dest_is_unset(grh->dgid))
-		return rdev_refuse(dev, err, DEST_UNSET, d[0], d[1], s[0], s[1], grh->sgid_index);
-	if (!c.fit)
-		return rdev_refuse(dev, err, DEST_NO_FAMILY, d[0], d[1], s[0], s[1],
-				   grh->sgid_index);
-	return rdev_refuse(dev, err, DEST_FAMILY, d[0], d[1], s[0], s[1], grh->sgid_index,
-			   c.index);
+	why_dest(&why, &(struct why_dest){
+		.sgid = dev->gid[grh->sgid_index].raw, .dgid = grh->dgid, .index = grh->sgid_index,
+		.unset = dest_is_unset(grh->dgid), .fits = c.fit, .fit = c.index });
+	rdev_refuse_why(dev, why.id, why.arg);
+	return err;
 }
 
 int ah_check_dest(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)

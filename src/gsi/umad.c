@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "gsi/gsi.h"
 #include "umads/umads.h"
+#include "why/dest.h"
 #include "wire/dest.h"
 #include "wire/smp.h"
 
@@ -13,19 +14,12 @@ static int gsi_umad_refuse_dest(struct gsi_port *p, int err, const struct mad_ad
 {
 	const struct host_dev *dev = &p->gsi->page->dev[p->slot];
 	struct dest_choice c = { .dgid = a->gid };
-	struct why *why = &p->gsi->mad.why;
-	uint64_t d[2], s[2];
 
-	memcpy(d, a->gid, 16);
-	memcpy(s, dev->gid[a->sgid_index].raw, 16);
 	for (uint32_t i = 0; i < dev->ngids && i < HOST_MAX_GIDS; i++)
 		dest_offer(&c, i, dev->gid[i].raw, dev->gid[i].v1);
-	if (dest_is_unset(a->gid))
-		why_set(why, DEST_UNSET, d[0], d[1], s[0], s[1], a->sgid_index);
-	else if (!c.fit)
-		why_set(why, DEST_NO_FAMILY, d[0], d[1], s[0], s[1], a->sgid_index);
-	else
-		why_set(why, DEST_FAMILY, d[0], d[1], s[0], s[1], a->sgid_index, c.index);
+	why_dest(&p->gsi->mad.why, &(struct why_dest){
+		.sgid = dev->gid[a->sgid_index].raw, .dgid = a->gid, .index = a->sgid_index,
+		.unset = dest_is_unset(a->gid), .fits = c.fit, .fit = c.index });
 	return err;
 }
 
