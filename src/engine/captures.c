@@ -25,7 +25,6 @@
 #include "ipc/ipc.h"
 #include "link/capture.h"
 #include "wire/frame.h"
-#include "wire/ipudp.h"
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
@@ -62,8 +61,6 @@ static bool captures_net(const struct link *l, const struct seg *seg, bool in, s
 		memcpy(net->sgid, qp->dev->gid[ah->grh.sgid_index].raw, 16);
 		memcpy(net->dgid, ah->grh.dgid, 16);
 	}
-	if (!in)
-		net->hop_limit = net_hop_limit(net->dgid, net->hop_limit);
 	return true;
 }
 

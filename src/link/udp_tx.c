@@ -236,24 +236,22 @@ static int udp_send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg 
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also)
 {
 	struct udp_ep *ep = ul->ep;
-	struct seg_net net = seg->net ? *seg->net : ul->path.net;
-	struct udp_tx *tx;
+	const struct seg_net *net = seg->net ? seg->net : &ul->path.net;
+	struct udp_tx *tx = udp_link_tx(ul, net, !seg->net);
 	bool first = also && seg_is_answer(seg);
 	const struct seg *segs[2] = { first ? also : seg, first ? seg : also };
 	int n = also ? 2 : 1, ret;
 	uint64_t lost = ep->stats->lost_tx;
 
-	net.hop_limit = net_hop_limit(net.dgid, net.hop_limit);
-	tx = udp_link_tx(ul, &net, !seg->net);
 	if (unlikely(!tx)) {
 		ep->stats->lost_tx++;
 		return 0;
 	}
 	if (unlikely(tx->full))
 		return -EAGAIN;
-	ret = udp_send_as(ul, tx, segs, n, &net, !ep->no_gso);
+	ret = udp_send_as(ul, tx, segs, n, net, !ep->no_gso);
 	if (unlikely(ret == -EINVAL && !ep->no_gso && (also || packet_count(seg) > 1))) {
-		ret = udp_send_as(ul, tx, segs, n, &net, false);
+		ret = udp_send_as(ul, tx, segs, n, net, false);
 		if (!ret && lost == ep->stats->lost_tx) {
 			log_info("udp: sending packets one by one: no segmentation offload (UDP_SEGMENT)");
 			ep->no_gso = true;
@@ -298,20 +296,18 @@ int udp_send(struct link *l, const struct seg *seg)
 void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now)
 {
 	struct udp_link *ul = container_of(l, struct udp_link, l);
-	struct seg_net net = ul->path.net;
-	struct udp_tx *tx;
+	const struct seg_net *net = &ul->path.net;
+	struct udp_tx *tx = udp_link_tx(ul, net, true);
 	struct train t = { .len = CNP_LEN + ICRC_LEN, .size = CNP_LEN + ICRC_LEN, .n = 1 };
 	uint8_t hdr[IPUDP_MAX];
 	size_t iplen;
 
-	net.hop_limit = net_hop_limit(net.dgid, net.hop_limit);
-	tx = udp_link_tx(ul, &net, true);
 	if (!tx || now < ul->cnp_at + CNP_NS)
 		return;
 	ul->cnp_at = now;
 	cnp_put(ul->ep->txbuf, pkey, dqpn);
-	iplen = ipudp_put(hdr, &net, tx->port, ul->ep->port, t.len, 0, IPUDP_DF);
+	iplen = ipudp_put(hdr, net, tx->port, ul->ep->port, t.len, 0, IPUDP_DF);
 	icrc_put(ul->ep->txbuf + CNP_LEN, ipudp_icrc(hdr, iplen, ul->ep->txbuf, CNP_LEN));
-	if (!udp_tx_transmit(ul, tx, &net, &t, 1))
+	if (!udp_tx_transmit(ul, tx, net, &t, 1))
 		ul->ep->stats->cnp_sent++;
 }

@@ -4,7 +4,6 @@
 #define RUSE_WIRE_IPUDP_H
 
 #include "wire/dest.h"
-#include "wire/dest.h"
 #include "wire/seg.h"
 
 #define ROCE_PORT 4791
