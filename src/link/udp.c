@@ -210,7 +210,9 @@ int udp_route(const struct udp_path *path)
 	fd = sys_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
-	if (!v4)
+	if (v4)
+		udp_setopt(fd, SOL_SOCKET, SO_BROADCAST, 1); /* the kernel lets an address vector broadcast */
+	else
 		udp_setopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 	memcpy(&to.sin6_addr, path->net.dgid, 16);
 	memcpy(&to4.sin_addr, path->net.dgid + 12, 4);

@@ -49,7 +49,8 @@ void udp_tx_full(struct udp_tx *tx)
 }
 
 /*
- * Forbid fragmentation; set interface, hop limit and traffic class if they are known. 0 or -errno.
+ * Forbid fragmentation, allow broadcast (as kernel rxe, whose address vectors take 255.255.255.255); set interface, hop
+ * limit and traffic class if they are known. 0 or -errno.
  */
 static int udp_tx_options(const struct udp_tx *tx, int fd)
 {
@@ -60,8 +61,9 @@ static int udp_tx_options(const struct udp_tx *tx, int fd)
 		ret = udp_setopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	else
 		ret = udp_setopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-	if (!ret && !tx->v4)
-		ret = udp_setopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	if (!ret)
+		ret = tx->v4 ? udp_setopt(fd, SOL_SOCKET, SO_BROADCAST, 1) :
+			       udp_setopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 	if (ret || !tx->net.hop_limit)
 		return ret;
 	if (tx->v4) {

@@ -15,6 +15,7 @@ TABLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../system/des
 FIXED = {
     "zero": "::", "zero4": "::ffff:0.0.0.0", "compat": "::192.168.77.1", "loop4": "::ffff:127.0.0.1",
     "loop6": "::1", "mcast4": "::ffff:239.1.2.3", "mcast6": "ff0e::77:1", "none6": "2001:db8::1",
+    "bcast4": "::ffff:255.255.255.255",
 }
 KERNEL, RUSE = range(2)
 
