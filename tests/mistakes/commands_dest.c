@@ -20,45 +20,19 @@ static int try_dest(bool ah, uint8_t from, const union ibv_gid *to)
 
 static const union ibv_gid none, none4 = { .raw = { [10] = 0xff, [11] = 0xff } };
 
-static int rtr_family(void)
-{
-	return try_dest(false, 0, &gid);
-}
-
-static int rtr_unset(void)
-{
-	return try_dest(false, gid_index, &none);
-}
-
-static int rtr_unset_ipv4(void)
-{
-	return try_dest(false, gid_index, &none4);
-}
-
-static int rtr_unset_ipv6(void)
-{
-	return try_dest(false, 0, &none);
-}
-
-static int ah_family(void)
-{
-	return try_dest(true, 0, &gid);
-}
-
-static int ah_unset(void)
-{
-	return try_dest(true, gid_index, &none);
-}
-
-static int ah_unset_ipv4(void)
-{
-	return try_dest(true, gid_index, &none4);
-}
-
-static int ah_unset_ipv6(void)
-{
-	return try_dest(true, 0, &none);
-}
+#define TRY_DEST(name, ah, from, to)		\
+	static int name(void)			\
+	{					\
+		return try_dest(ah, from, to);	\
+	}
+TRY_DEST(rtr_family, false, 0, &gid)
+TRY_DEST(rtr_unset, false, gid_index, &none)
+TRY_DEST(rtr_unset_ipv4, false, gid_index, &none4)
+TRY_DEST(rtr_unset_ipv6, false, 0, &none)
+TRY_DEST(ah_family, true, 0, &gid)
+TRY_DEST(ah_unset, true, gid_index, &none)
+TRY_DEST(ah_unset_ipv4, true, gid_index, &none4)
+TRY_DEST(ah_unset_ipv6, true, 0, &none)
 
 const struct command dest_commands[] = {
 	{ "rtr-family", rtr_family },
