@@ -433,12 +433,15 @@ void attach_tell(int err)
 		attach_tell_unreached(err);
 }
 
+/* The first messages of a connection. If rused ends between them, ipc_attach() looks for the next one. */
 static int attach_hello_on(struct ipc_conn *c, void *arg)
 {
 	int ret;
 
 	c->fd = own_fd(c->fd);
 	ret = attach_hello();
+	if (!ret)
+		ret = attach_renew();
 	if (ret)
 		conn_close();
 	return ret;
@@ -473,8 +476,6 @@ static int attach_both(bool start)
 		engine.attached = true;
 	}
 	ret = attach_connect(start);
-	if (!ret)
-		ret = attach_renew();
 	if (ret) {
 		conn_close();
 		return ret;

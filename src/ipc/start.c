@@ -247,6 +247,8 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 out:
 	if (rc)
 		start_pending(&pipe, f);
+	else
+		*f = (struct ipc_failure){ 0 };
 	if (pipe >= 0)
 		sys_close(pipe);
 	return rc;
