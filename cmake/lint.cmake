@@ -43,7 +43,8 @@ ruse_lint(words EARLY NEEDS git COMMAND tools/words)
 ruse_lint(documents EARLY NEEDS git COMMAND tools/documents)
 ruse_lint(explain EARLY NEEDS python3 COMMAND tools/explain-doc --check)
 ruse_lint(format EARLY NEEDS clang-format COMMAND
-  sh -c "find src tests doc/platform examples -name '*.[ch]' -print0 | xargs -0 tools/format")
+  sh -c "passed=$(scripts/cache passed ${CMAKE_BINARY_DIR}) && \
+    find src tests doc/platform examples -name '*.[ch]' -print0 | xargs -0 tools/format --passed \"$passed\"")
 ruse_lint(shellcheck NEEDS shellcheck COMMAND
   sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck -S info")
 ruse_lint(codespell EARLY NEEDS codespell COMMAND
