@@ -183,7 +183,8 @@ for h in a b; do
 	done
 done
 upto=([1]=4096 [5]=512 [20]=9)
-levels=(1 5 20)
+levels=(1 20)
+[ -z "$long" ] || levels=(1 5 20)
 # Fewer levels under a sanitizer, which is slow.
 [ -z "$(sanitizers)" ] || levels=(5)
 for p in "${levels[@]}"; do
