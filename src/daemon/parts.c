@@ -295,7 +295,7 @@ void rused_connect(struct rused *r)
 	r->faults.blame = &r->blame;
 	r->nlsocks = (struct nlsocks){ .loop = &r->loop, .host = &r->host,
 				       .holds = &r->holds, .processes = &r->processes,
-				       .ucma = &r->ucma };
+				       .ucma = &r->ucma, .gsi = &r->gsi };
 	rused_connect_fabrics(r);
 	rused_connect_ucma(r);
 	rused_connect_reports(r);

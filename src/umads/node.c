@@ -65,6 +65,11 @@ int umad_node_add(struct umads *us, struct umad_view *v, const struct umad_desc 
 	return 0;
 }
 
+uint32_t umad_node_number(const struct umad_node *n)
+{
+	return n->number;
+}
+
 void umad_node_rename(struct umad_node *n, const char *ibdev)
 {
 	snprintf(n->ibdev, sizeof(n->ibdev), "%s", ibdev);

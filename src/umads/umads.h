@@ -59,6 +59,8 @@ void umads_init(struct umads *us, struct loop *l, int run, uint32_t generation);
 /* Call after all nodes were removed, which also closes all files. */
 void umads_fini(struct umads *us);
 
+/* N of umadN. */
+uint32_t umad_node_number(const struct umad_node *n);
 /* The device of a minor number of umadN or issmN; NULL: none. view NULL: no devices. */
 struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor);
 /*

@@ -24,7 +24,7 @@ struct nldev_call {
 
 /* NL_MISSING: the attribute that a request lacks. */
 enum nldev_missing { MISSING_DEV, MISSING_PORT, MISSING_NAME, MISSING_TYPE, MISSING_NETDEV,
-		     MISSING_CHARDEV, MISSING_OBJECT, MISSING_STAT_RES };
+		     MISSING_CHARDEV, MISSING_OBJECT, MISSING_STAT_RES, MISSING_SYS };
 
 /* netlink.c: starts a message after the complete ones. -EMSGSIZE: no room. */
 int nldev_msg_begin(struct nldev_call *c, struct nldev_msg *m, uint16_t type, uint16_t flags);
@@ -34,6 +34,12 @@ void nldev_flush(struct nldev_call *c);
 
 /* nldev.c: runs a request. 0 or -errno: result for the NLMSG_ERROR; 1: a dump, which gets no NLMSG_ERROR. */
 int nldev_run(struct nldev_call *c);
+
+/*
+ * Finds the device that the request's attribute DEV_INDEX selects. Returns its index in page->dev,
+ * or -EINVAL if the attribute or the device is missing.
+ */
+int nldev_find_dev(const struct nldev_call *c);
 
 /* Every device has one port, number 1. */
 static inline int nldev_check_port(const struct nldev_call *c)
@@ -50,5 +56,10 @@ static inline int nldev_check_port(const struct nldev_call *c)
 int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, bool per_dev, int dev);
 /* nldev_obj.c: lists all objects of a kind. */
 int nldev_dump_objects(struct nldev_call *c, enum res_kind kind, int dev);
+
+/* nldev_change.c: SYS_SET, STAT_SET and STAT_DEL. */
+int nldev_doit_sys_set(struct nldev_call *c, int unused);
+int nldev_doit_stat_set(struct nldev_call *c, int unused);
+int nldev_doit_stat_del(struct nldev_call *c, int unused);
 
 #endif

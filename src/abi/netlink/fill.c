@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <rdma/ib_user_mad.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
 
@@ -113,6 +114,24 @@ int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
 	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, RXE_DRIVER_ID) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, devt) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, RXE_UVERBS_ABI) ||
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, name))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int nldev_umad(const struct nldev_ctx *h, int dev)
+{
+	return dev >= 0 && h->umad ? h->umad(h->arg, dev) : -ENODEV;
+}
+
+int nldev_fill_umad(struct nldev_msg *m, const struct nldev_ctx *h, int dev)
+{
+	uint32_t number = (uint32_t)nldev_umad(h, dev);
+	char name[24];
+
+	snprintf(name, sizeof(name), "umad%u", number);
+	if (nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, number | UVERBS_MAJOR << 8) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, IB_USER_MAD_ABI_VERSION) ||
 	    nldev_put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, name))
 		return -EMSGSIZE;
 	return 0;

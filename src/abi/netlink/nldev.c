@@ -15,7 +15,6 @@ enum flags {
 	STRICT = 2,		/* strict attribute policy */
 	NEED_PORT = 4,
 	NEED_DEV = 8,
-	CHANGES = 16,		/* known but not supported: -EOPNOTSUPP after the checks of the attributes */
 	OBJECTS = 32,		/* answers about objects (QPs, MRs, ...), which the processes report */
 	DUMP_DEV = 64,		/* a dump lists one device only and requires DEV_INDEX */
 	OWN = 128,		/* no meaning; a command with no other flag has it, because flags 0 means no such command */
@@ -34,7 +33,7 @@ static int doit_dellink(struct nldev_call *c, int dev);
 
 #define DUMPED(answers_as, how, fn) \
 	{ .flags = (how), .reply_op = RDMA_NLDEV_CMD_##answers_as, .fill = (fn), .dump = (fn) }
-#define NOT_OFFERED(how) { .flags = (how) | CHANGES }
+#define CHANGED(fn) { .flags = ADMIN | STRICT, .doit = (fn) }
 #define LISTED(how, key, where) \
 	{ .flags = (how) | NEED_DEV | OBJECTS | DUMP_DEV, .id = RDMA_NLDEV_ATTR_RES_##key, \
 	  .kind = (where) }
@@ -59,7 +58,7 @@ static const struct cmd {
 					   nldev_fill_port),
 	[RDMA_NLDEV_CMD_SYS_GET] = { .flags = STRICT, .doit = doit_sys,
 				     .reply_op = RDMA_NLDEV_CMD_SYS_GET },
-	[RDMA_NLDEV_CMD_SYS_SET] = NOT_OFFERED(ADMIN | STRICT),
+	[RDMA_NLDEV_CMD_SYS_SET] = CHANGED(nldev_doit_sys_set),
 	[RDMA_NLDEV_CMD_RES_GET] = DUMPED(RES_GET, NEED_DEV, nldev_fill_res),
 	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, RES_QP),
 	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, RES_CM_ID),
@@ -68,13 +67,13 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(PER_DEV, PDN, RES_PD),
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { .flags = STRICT, .doit = doit_chardev,
 					 .reply_op = RDMA_NLDEV_CMD_GET_CHARDEV },
-	[RDMA_NLDEV_CMD_STAT_SET] = NOT_OFFERED(ADMIN | STRICT),
+	[RDMA_NLDEV_CMD_STAT_SET] = CHANGED(nldev_doit_stat_set),
 	[RDMA_NLDEV_CMD_STAT_GET] = { .flags = STRICT | DUMP_STATS, .doit = doit_stat,
 				      .reply_op = RDMA_NLDEV_CMD_STAT_GET },
-	[RDMA_NLDEV_CMD_STAT_DEL] = NOT_OFFERED(ADMIN | STRICT),
-	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
-	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
-	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_STAT_DEL] = CHANGED(nldev_doit_stat_del),
+	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = LISTED(ADMIN, LQPN, RES_QP),
+	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = LISTED(ADMIN | PER_DEV, CQN, RES_CQ),
+	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = LISTED(ADMIN | PER_DEV, MRN, RES_MR),
 	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(PER_DEV, CTXN, RES_CTX),
 	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(PER_DEV, SRQN, RES_SRQ),
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = { .flags = STRICT | NEED_DEV | NEED_PORT,
@@ -87,11 +86,7 @@ static uint16_t op_type(unsigned int op)
 	return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
 }
 
-/*
- * Finds the device that the request's attribute DEV_INDEX selects. Returns its index in page->dev,
- * or -EINVAL if the attribute or the device is missing.
- */
-static int call_find_dev(const struct nldev_call *c)
+int nldev_find_dev(const struct nldev_call *c)
 {
 	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
 	int i;
@@ -138,20 +133,20 @@ static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_ctx *h, int unus
 }
 
 /*
- * GET_CHARDEV: finds a character device by its type. "uverbs" requires DEV_INDEX, "rdma_cm" must have
- * none, since all RDMA devices share one character device. In all other cases the answer is
- * -EOPNOTSUPP, as from a kernel in which the module of this type is not loaded.
+ * GET_CHARDEV: finds a character device by its type. "uverbs" requires DEV_INDEX and "umad" PORT_INDEX, too; "rdma_cm" must have
+ * none, since all RDMA devices share one character device. In all other cases the answer is -EOPNOTSUPP, as from a kernel in
+ * which the module of this type is not loaded, and as the kernel's for "issm".
  */
 static int doit_chardev(struct nldev_call *c, int unused)
 {
 	const struct nlattr *type = c->tb[RDMA_NLDEV_ATTR_CHARDEV_TYPE];
-	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
+	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX], umad;
 	int dev = -1;
 
 	if (!type)
 		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_CHARDEV);
 	if (c->tb[RDMA_NLDEV_ATTR_DEV_INDEX]) {
-		dev = call_find_dev(c);
+		dev = nldev_find_dev(c);
 		if (dev < 0)
 			return dev;
 		if (port && nldev_check_port(c))
@@ -161,11 +156,13 @@ static int doit_chardev(struct nldev_call *c, int unused)
 	}
 	if (dev < 0 && !strcmp((const char *)type + NLA_HDRLEN, "rdma_cm"))
 		return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], fill_rdma_cm, 0);
-	if (dev < 0 || strcmp((const char *)type + NLA_HDRLEN, "uverbs"))
+	umad = !strcmp((const char *)type + NLA_HDRLEN, "umad") && nldev_umad(c->h, dev) >= 0;
+	if (dev < 0 || (!umad && strcmp((const char *)type + NLA_HDRLEN, "uverbs")))
 		return -EOPNOTSUPP;
-	if (port)	/* uverbs exists per device, not per port */
+	if (port != umad)	/* uverbs exists per device, umad per port */
 		return -EINVAL;
-	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
+	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV],
+			 umad ? nldev_fill_umad : nldev_fill_uverbs, dev);
 }
 
 /* A string attribute. The parser has checked its NUL. */
@@ -228,7 +225,7 @@ static int doit_stat(struct nldev_call *c, int unused)
 	if (res && nldev_attr_u32(res) == RDMA_NLDEV_ATTR_RES_MR) {
 		if (!c->tb[RDMA_NLDEV_ATTR_RES_MRN])
 			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
-		dev = call_find_dev(c);
+		dev = nldev_find_dev(c);
 		return dev < 0 ? dev :
 				 nldev_doit_object(c, RES_MR, RDMA_NLDEV_ATTR_RES_MRN, true, dev);
 	}
@@ -238,7 +235,7 @@ static int doit_stat(struct nldev_call *c, int unused)
 		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
 	if (!c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
 		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_PORT);
-	dev = call_find_dev(c);
+	dev = nldev_find_dev(c);
 	if (dev < 0)
 		return dev;
 	if (nldev_check_port(c))
@@ -260,7 +257,7 @@ static int dump_stats(struct nldev_call *c)
 	res = nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_STAT_RES]);
 	if (res != RDMA_NLDEV_ATTR_RES_QP && res != RDMA_NLDEV_ATTR_RES_MR)
 		return refuse_stat_res(c, res);
-	dev = call_find_dev(c);
+	dev = nldev_find_dev(c);
 	if (dev < 0)
 		return dev;
 	if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && nldev_check_port(c))
@@ -284,14 +281,12 @@ static int run_doit(struct nldev_call *c, const struct cmd *cmd)
 			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_PORT);
 		if ((cmd->flags & OBJECTS) && !c->tb[cmd->id])
 			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
-		dev = call_find_dev(c);
+		dev = nldev_find_dev(c);
 		if (dev < 0)
 			return dev;
 		if ((cmd->flags & NEED_PORT) && nldev_check_port(c))
 			return -EINVAL;
 	}
-	if (cmd->flags & CHANGES)
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 2);
 	if (cmd->flags & OBJECTS)
 		return nldev_doit_object(c, cmd->kind, cmd->id, cmd->flags & PER_DEV, dev);
 	if (cmd->doit)
@@ -325,7 +320,7 @@ static int run_dump_devs(struct nldev_call *c, const struct cmd *cmd, uint16_t t
 		return dump_stats(c);
 	if (cmd->flags & DUMP_DEV) {
 		rc = nldev_parse(c->req, c->tb, false);
-		i = rc ? -EINVAL : call_find_dev(c);
+		i = rc ? -EINVAL : nldev_find_dev(c);
 		if (i < 0)
 			return i;
 		if (!(cmd->flags & OBJECTS))

@@ -53,6 +53,8 @@ struct nldev_ctx {
 	int (*newlink)(void *arg, const char *name, const char *type, const char *ndev);
 	int (*dellink)(void *arg, int dev);
 	int (*rename)(void *arg, int dev, const char *name);
+	/* The number N of the device's umadN; negative: it has none. NULL: no device has one. */
+	int (*umad)(void *arg, int dev);
 	void *arg;
 	/* The reason of a failure: set here and by the three callbacks. It goes into the NLMSG_ERROR. NULL: no reasons. */
 	struct why *why;

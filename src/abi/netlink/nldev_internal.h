@@ -68,6 +68,9 @@ uint16_t nldev_obj_entry(enum res_kind kind);
 /* The number that selects the object in a request: LQPN, CQN and so on. */
 uint32_t nldev_obj_id(const struct nldev_res *r);
 int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+/* nldev_umad(): the number of its umadN; negative: none. Only a device with a number is filled in. */
+int nldev_fill_umad(struct nldev_msg *m, const struct nldev_ctx *h, int dev);
+int nldev_umad(const struct nldev_ctx *h, int dev);
 int nldev_fill_rdma_cm(struct nldev_msg *m);
 int nldev_fill_sys(struct nldev_msg *m);
 

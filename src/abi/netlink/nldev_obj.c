@@ -11,6 +11,15 @@ static bool obj_stat(const struct nldev_call *c)
 	return RDMA_NL_GET_OP(c->req->nlmsg_type) == RDMA_NLDEV_CMD_STAT_GET;
 }
 
+/* What only the adapter's driver can say, and rxe's does not. */
+static bool obj_raw(const struct nldev_call *c)
+{
+	uint32_t op = RDMA_NL_GET_OP(c->req->nlmsg_type);
+
+	return op == RDMA_NLDEV_CMD_RES_QP_GET_RAW || op == RDMA_NLDEV_CMD_RES_CQ_GET_RAW ||
+	       op == RDMA_NLDEV_CMD_RES_MR_GET_RAW;
+}
+
 static uint16_t obj_type(const struct nldev_call *c)
 {
 	return obj_stat(c) ? RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_MR_GET) :
@@ -56,6 +65,8 @@ int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, boo
 			continue;
 		if (obj_other_port(c, &all[i]))
 			return -EAGAIN;
+		if (obj_raw(c))
+			return nldev_refuse(c, -EINVAL, NL_NOT_OFFERED, 3);
 		rc = nldev_msg_begin(c, &m, obj_type(c), 0);
 		if (!rc)
 			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
@@ -122,6 +133,9 @@ int nldev_dump_objects(struct nldev_call *c, enum res_kind kind, int dev)
 	int rc = 0;
 
 	all = c->h->objects(c->h->arg, &n);
+	for (size_t i = 0; obj_raw(c) && i < n; i++)
+		if (obj_is(c, kind, dev, &all[i]) && !obj_other_port(c, &all[i]))
+			return -EINVAL;
 	while (at < n && !rc)
 		rc = obj_dump_some(c, kind, dev, all, n, &at);
 	return rc;

@@ -77,6 +77,11 @@ static void test_get_doit(void **state)
 	assert_int_equal(only_error(), -EINVAL);
 }
 
+static int umad_number(void *arg, int dev)
+{
+	return dev == 2 ? 17 : -ENODEV;
+}
+
 static void test_chardev(void **state)
 {
 	const struct nlmsghdr *nlh;
@@ -104,10 +109,19 @@ static void test_chardev(void **state)
 	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "rdma_cm");
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EOPNOTSUPP);
-	/* umad counts as a module that is not loaded. */
+	/* umad belongs to a port. It needs the device, and the device must have one. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "umad");
 	assert_int_equal(only_error(), -EOPNOTSUPP);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EOPNOTSUPP);
+	host.umad = umad_number;
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	run();
+	assert_int_equal(mnl_attr_get_u64(attr(msg(0), RDMA_NLDEV_ATTR_CHARDEV)), 17 | 231 << 8);
+	assert_int_equal(mnl_attr_get_u64(attr(msg(0), RDMA_NLDEV_ATTR_CHARDEV_ABI)), 5);
+	assert_string_equal(mnl_attr_get_str(attr(msg(0), RDMA_NLDEV_ATTR_CHARDEV_NAME)), "umad17");
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EINVAL);
 	/* A string without NUL. */
@@ -359,7 +373,7 @@ static void test_permission(void **state)
 		mnl_attr_put_u32(request(ops[i], NLM_F_ACK), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 		assert_int_equal(only_error(), -EPERM);
 		host.admin = true;
-		assert_int_equal(only_error(), -EOPNOTSUPP);
+		assert_int_equal(only_error(), -EINVAL);	/* what it needs is missing */
 	}
 	request(0, 0);
 	assert_int_equal(only_error(), -EINVAL);

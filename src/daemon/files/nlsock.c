@@ -24,7 +24,9 @@
 #include "daemon/state/host.h"
 #include "daemon/state/process.h"
 #include "fabrics/client.h"
+#include "gsi/gsi.h"
 #include "loop/loop.h"
+#include "umads/umads.h"
 
 #define MAX_PER_PROCESS 64	/* iproute2 opens one per request and does not close it */
 #define DGRAM_MAX 16384
@@ -157,6 +159,13 @@ static int nlsock_rename_dev(void *arg, int dev, const char *name)
 	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : devices_rename(h, dev, name, &o->why);
 }
 
+static int nlsock_umad(void *arg, int dev)
+{
+	const struct umad_node *n = ((struct objects *)arg)->of->gsi->port[dev].umad;
+
+	return n ? (int)umad_node_number(n) : -ENODEV;
+}
+
 static void nlsock_reply(void *arg, const void *dgram, size_t len)
 {
 	struct nlsock *n = arg;
@@ -183,7 +192,8 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 				.admin = n->owner->p->uid == 0,
 				.objects = nlsock_objects, .newlink = nlsock_newlink,
 	.dellink = nlsock_dellink,
-				.rename = nlsock_rename_dev, .arg = &o, .why = &o.why,
+				.rename = nlsock_rename_dev, .umad = nlsock_umad, .arg = &o,
+				.why = &o.why,
 	.host = n->owner->p->fabric->number };
 	char buf[DGRAM_MAX];
 	ssize_t len;

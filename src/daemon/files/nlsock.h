@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 
+struct gsi;
 struct holds;
 struct host;
 struct loop;
@@ -19,6 +20,7 @@ struct nlsocks {
 	struct holds *holds;
 	struct processes *processes;
 	struct cmfiles *ucma;
+	const struct gsi *gsi;
 };
 
 /* The sockets of one process. */
