@@ -280,12 +280,19 @@ assert set(os.listdir(run)) <= {"rused.log"}, os.listdir(run)
 PY
 
 echo "- a second one names the first"
-start --idle 1
-client <<'PY' &
+ready=$(mktemp -u)
+client "$ready" <<'PY' &
+import sys
+with open(sys.argv[1], "w"):
+    pass
 s = process(wait=True)
 time.sleep(3)
+os.remove(sys.argv[1])
 PY
 holder=$!
+# python3 may take longer to start than rused stays without a client.
+eventually [ -e "$ready" ]
+start --idle 1
 for status in 0 1; do
 	[ $status = 0 ] && options=() || options=(--foreground)
 	got=0
