@@ -25,25 +25,35 @@ start_rused() {
 	wait_for 60 grep -qs 'async event FD' "$T/starter" || die "starter: $(cat "$T/starter")"
 	rused=$(rused_pid) || die "no rused"
 }
-# burn: keeps rused busy until it has used two seconds of processor time, or has ended
+# burn SECONDS: four clients keep rused busy until it has used so many seconds of processor time, or has ended. The kernel
+# compares the limit with the time that it has counted by ticks: on a busy machine few of them meet a process that runs for
+# some microseconds at a time, so that it can use more.
 burn() {
 	{
 		echo 'from rused_client import *'
 		cat <<'PY'
 import sys
-pid, limit = sys.argv[1], 2 * int(sys.argv[2])
+pid, limit = sys.argv[1], int(sys.argv[2])
+s = process()
+children = []
+for _ in range(3):
+    children.append(os.fork())
+    if not children[-1]:
+        s, children = process(), []
+        break
 try:
-    s = process()
     while True:
         for _ in range(100):
             assert call(s, COUNTERS)[0] == 0
         with open(f"/proc/{pid}/stat") as f:
             if sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) >= limit:
                 break
-except (EOFError, OSError):
+except (EOFError, ConnectionError):
     pass                                    # rused has ended
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
 PY
-	} | RUN=$RUSE_DIR PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${BASH_SOURCE%/*} python3 - "$rused" "$hz" || die "the client of rused"
+	} | RUN=$RUSE_DIR PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${BASH_SOURCE%/*} python3 - "$rused" $(($1 * hz)) || die "the client of rused"
 }
 rping_server() {
 	next_port
@@ -61,7 +71,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 note "a soft limit: rused has lifted it"
 start_rused '-S -t 1'
 rping_server
-burn
+burn 2
 [ "$(rused_pid)" = "$rused" ] || die "rused has ended after its starter's soft limit"
 rping_client
 stop "$starter"
@@ -72,7 +82,7 @@ start_rused '-t 1'
 rping_server
 # Else it might start the next rused, with its limit.
 stop "$starter"
-burn
+burn 60
 wait_for 60 ended "$rused" || die "rused has outlived a hard limit: correct rused(8) and doc/faq.md"
 status=0
 wait "$server" || status=$?
