@@ -34,10 +34,12 @@ release() {
 	wait $holder || { cat "$T/holder"; die "the client"; }
 }
 
-# use: checks that a new program sees the devices and gets a socket of the port, and that the only rused is
-# still process $old
+restored() { [ -S "$RUN/rused.sock" ] && [ -e "$RUN/lock" ] && tree_of "$RUN" | cmp -s - "$T/tree"; }
+# use: waits until rused has made again what was deleted, and checks that a new program sees the devices and gets a socket of
+# the port, and that the only rused is still process $old. A program that is earlier starts another rused.
 use() {
 	local out
+	wait_for 120 restored || die "$1: rused does not make it again: $(tree_of "$RUN" | diff "$T/tree" -)"
 	out=$(in_ruse timeout 60 ibv_devinfo 2>&1) || die "$1: a new program: $out"
 	grep -q rxe_0 <<<"$out" || die "$1: no devices: $out"
 	timeout 60 python3 "$T/holder.py" </dev/null >"$T/out" 2>&1 ||
