@@ -142,9 +142,10 @@ wait_for 20 stuck "RX-326: .*rule $id of \`ruse fault\`" || die "--stuck: $(cat 
 for p in $(tree "$client"); do
 	[ "$(cat "/proc/$p/comm" 2>/dev/null)" != ibv_rc_pingpong ] || pid=$p
 done
+# On a busy machine the client also waits for its peer's next message.
 for _ in 1 2 3; do
-	stuck "RX-326: .*rule $id of \`ruse fault\`" || die "--stuck: $(cat "$T/stuck")"
-	stuck "RX-326: .*rule $id of \`ruse fault\`" "$pid" || die "--stuck $pid: $(cat "$T/stuck")"
+	wait_for 20 stuck "RX-326: .*rule $id of \`ruse fault\`" || die "--stuck: $(cat "$T/stuck")"
+	wait_for 20 stuck "RX-326: .*rule $id of \`ruse fault\`" "$pid" || die "--stuck $pid: $(cat "$T/stuck")"
 done
 ruse fault del all >/dev/null || die "del all"
 ruse fault freeze "$pid" >"$T/id" || die "freeze"
