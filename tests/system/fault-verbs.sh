@@ -13,7 +13,7 @@ between() {
 	local got want=$1
 	shift
 	"$RUSE_BUILD/ruse" fault add "$@" >/dev/null || die "add $*"
-	got=$(in_ruse timeout 250 "$RUSE_TESTBIN/fault" 9 3000 2>"$T/err" | tail -n 1)
+	got=$(FAULT_TIMEOUT=18 in_ruse timeout 250 "$RUSE_TESTBIN/fault" 9 3000 2>"$T/err" | tail -n 1)
 	[ "$got" = "$want" ] || { cat "$T/err" >&2; die "$*: '$got', not '$want'"; }
 	"$RUSE_BUILD/ruse" fault del all >"$T/deleted" || die "del"
 	[ "$(awk 'END { print $NF }' "$T/deleted")" = 1 ] || die "$*: $(cat "$T/deleted")"
