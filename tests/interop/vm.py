@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -317,7 +316,7 @@ class Here(Side):
                                        os.path.join(build, "rused"), "--rundir", self.rundir,
                                        "--idle", "0"], stdin=subprocess.DEVNULL, env=self.env)
         end = time.monotonic() + 60
-        while not any(stat.S_ISSOCK(f.stat().st_mode) for f in os.scandir(self.rundir)):
+        while not os.path.exists(os.path.join(self.rundir, "rused.sock")):
             if time.monotonic() > end or self.rused.poll() is not None:
                 raise RuntimeError("rused does not start: " + self.log())
             time.sleep(0.05)
