@@ -403,10 +403,15 @@ int wire_ah_route(struct rdev *dev, const struct ib_uverbs_ah_attr *ah)
 	memcpy(path.net.sgid, sgid->raw, 16);
 	memcpy(path.net.dgid, ah->grh.dgid, 16);
 	ret = udp_route(&path);
-	/* Other errors say nothing of the route: this process may have no sockets, and its datagrams are then lost. */
-	if (ret != -ENETUNREACH && ret != -EHOSTUNREACH)
+	switch (ret) {
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -EINVAL:
+	case -EACCES:
+		return wire_refuse(dev, ah, WHY_WIRE_ROUTE, ret);
+	default: /* says nothing of the route: this process may have no sockets, and its datagrams are then lost */
 		return 0;
-	return wire_refuse(dev, ah, WHY_WIRE_ROUTE, ret);
+	}
 }
 
 int wire_link(const struct qp *qp, struct link **link)

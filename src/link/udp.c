@@ -203,7 +203,9 @@ int udp_route(const struct udp_path *path)
 {
 	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT),
 				   .sin6_scope_id = path->ifindex };
+	struct sockaddr_in6 from = { .sin6_family = AF_INET6 };
 	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
+	struct sockaddr_in from4 = { .sin_family = AF_INET };
 	bool v4 = net_is_v4(&path->net);
 	int fd, ret;
 
@@ -214,8 +216,18 @@ int udp_route(const struct udp_path *path)
 		udp_setopt(fd, SOL_SOCKET, SO_BROADCAST, 1); /* the kernel lets an address vector broadcast */
 	else
 		udp_setopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	memcpy(&from.sin6_addr, path->net.sgid, 16);
+	memcpy(&from4.sin_addr, path->net.sgid + 12, 4);
 	memcpy(&to.sin6_addr, path->net.dgid, 16);
 	memcpy(&to4.sin_addr, path->net.dgid + 12, 4);
+	/*
+	 * Rules (ip-rule(8)) may choose by the source. An address that has just gone leaves the choice to the destination, as
+	 * does a link-local one, to which bind() would add the interface.
+	 */
+	if (v4)
+		sys_bind(fd, (void *)&from4, sizeof(from4));
+	else if (!IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr))
+		sys_bind(fd, (void *)&from, sizeof(from));
 	ret = v4 ? sys_connect(fd, (void *)&to4, sizeof(to4)) :
 		   sys_connect(fd, (void *)&to, sizeof(to));
 	sys_close(fd);

@@ -90,7 +90,10 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l);
 const struct udp_path *udp_link_path(const struct link *l);
 /* The link on which all packets arrive. */
 struct link *udp_in(struct udp_ep *ep);
-/* Does the routing table have a route to dgid? 0, -ENETUNREACH, -EHOSTUNREACH, ... */
+/*
+ * Is there a route from sgid to dgid? 0; -ENETUNREACH: none; -EHOSTUNREACH, -EINVAL, -EACCES: one of the type unreachable,
+ * blackhole or prohibit; other errors are those of sockets.
+ */
 int udp_route(const struct udp_path *path);
 
 /* Receive datagrams to mgid on the interface. 0 or -errno. udp_leave() undoes one join. */
