@@ -193,17 +193,18 @@ static int doit_dellink(struct nldev_call *c, int dev)
 
 /*
  * SET: renames a device. Two other changes fail with -EOPNOTSUPP: moving the device to another network
- * namespace, which the kernel also refuses for rxe, and DIM (adaptive completion moderation).
+ * namespace, which the kernel also refuses for rxe, and DIM (adaptive completion moderation), which is off.
  */
 static int doit_set(struct nldev_call *c, int dev)
 {
 	const char *name = attr_text(c, RDMA_NLDEV_ATTR_DEV_NAME);
+	const struct nlattr *dim = c->tb[RDMA_NLDEV_ATTR_DEV_DIM];
 
 	if (name)
 		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
-	if (!c->tb[RDMA_NLDEV_NET_NS_FD] && !c->tb[RDMA_NLDEV_ATTR_DEV_DIM])
-		return 0;
-	return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, c->tb[RDMA_NLDEV_NET_NS_FD] ? 0 : 1);
+	if (c->tb[RDMA_NLDEV_NET_NS_FD])
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 0);
+	return dim && mnl_attr_get_u8(dim) ? nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 1) : 0;
 }
 
 static int refuse_stat_res(const struct nldev_call *c, uint32_t res)

@@ -163,6 +163,17 @@ static void test_port(void **state)
 	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), -EINVAL);
 }
 
+/* Adaptive moderation is off: it can be switched off, and not on. */
+static void test_dim(void **state)
+{
+	for (uint8_t on = 0; on <= 1; on++) {
+		request(RDMA_NLDEV_CMD_SET, NLM_F_ACK);
+		mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+		mnl_attr_put_u8(&req.nlh, RDMA_NLDEV_ATTR_DEV_DIM, on);
+		assert_int_equal(only_error(), on ? -EOPNOTSUPP : 0);
+	}
+}
+
 static void test_sys(void **state)
 {
 	request(RDMA_NLDEV_CMD_SYS_GET, 0);
@@ -422,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup(test_get_doit, setup),
 		cmocka_unit_test_setup(test_chardev, setup),
 		cmocka_unit_test_setup(test_port, setup),
+		cmocka_unit_test_setup(test_dim, setup),
 		cmocka_unit_test_setup(test_sys, setup),
 		cmocka_unit_test_setup(test_res, setup),
 		cmocka_unit_test_setup(test_res_dump, setup),
