@@ -34,6 +34,16 @@ int dest_check(const uint8_t sgid[16], bool v1, const uint8_t dgid[16])
 	return 0;
 }
 
+/* The number of leading bits that are equal. */
+static unsigned int dest_common_bits(const uint8_t a[16], const uint8_t b[16])
+{
+	unsigned int i = 0;
+
+	while (i < 128 && !((a[i / 8] ^ b[i / 8]) & 0x80 >> i % 8))
+		i++;
+	return i;
+}
+
 void dest_offer(struct dest_choice *c, uint32_t index, const uint8_t sgid[16], bool v1)
 {
 	unsigned int fit;
@@ -41,7 +51,8 @@ void dest_offer(struct dest_choice *c, uint32_t index, const uint8_t sgid[16], b
 	if (dest_is_unset(sgid) || dest_is_unset(c->dgid) ||
 	    gid_is_v4(sgid) != gid_is_v4(c->dgid))
 		return;
-	fit = 1 + !v1 + 2 * (dest_is_link_local(sgid) == dest_is_link_local(c->dgid));
+	fit = 1 + !v1 + 2 * dest_common_bits(sgid, c->dgid) +
+	      512 * (dest_is_link_local(sgid) == dest_is_link_local(c->dgid));
 	if (fit > c->fit)
 		*c = (struct dest_choice){ c->dgid, fit, index };
 }

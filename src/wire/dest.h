@@ -36,8 +36,9 @@ struct dest_choice {
 	uint32_t index;
 };
 /*
- * Offers the GID at this index of the table, which may be all zero. One of the destination's family fits; better is RoCEv2, and
- * best a link-local address for a link-local destination, another one for others. Of equal ones the first stays.
+ * Offers the GID at this index of the table, which may be all zero. One of the destination's family fits. Better is a link-local
+ * address for a link-local destination and another one for others, then a longer common prefix, then RoCEv2. Of equal ones the
+ * first stays.
  */
 void dest_offer(struct dest_choice *c, uint32_t index, const uint8_t sgid[16], bool v1);
 

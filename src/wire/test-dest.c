@@ -69,6 +69,9 @@ static int best(const char *const *table, size_t n, const char *to)
 static void test_index(void **state)
 {
 	static const char *const table[] = { LINK, LINK, V4, V4, "::", "::", V6, V6, V4, V4 };
+	static const char *const subnets[] = {
+		"::ffff:198.51.100.1", "::ffff:198.51.100.1", "::ffff:203.0.113.1", "::ffff:203.0.113.1", "fd98::1", "fd98::1",
+	};
 
 	assert_int_equal(best(table, 10, "fe80::2"), 1);
 	assert_int_equal(best(table, 10, "fd00:77::2"), 7);
@@ -76,6 +79,10 @@ static void test_index(void **state)
 	assert_int_equal(best(table, 4, "fd00:77::2"), 1);
 	assert_int_equal(best(table, 2, "::ffff:10.0.0.1"), -1);
 	assert_int_equal(best(table, 1, "fe80::2"), 0);
+	assert_int_equal(best(subnets, 6, "::ffff:203.0.113.7"), 3);
+	assert_int_equal(best(subnets, 6, "::ffff:198.51.100.7"), 1);
+	assert_int_equal(best(subnets, 6, "::ffff:192.0.2.7"), 1); /* 192 shares four bits with 203, five with 198 */
+	assert_int_equal(best(subnets, 6, "fd98::2"), 5);
 	assert_int_equal(best(table, 10, "::"), -1);
 	assert_int_equal(best(table, 10, "::ffff:0.0.0.0"), -1);
 }
