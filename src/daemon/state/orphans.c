@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/proc.h"
 #include "daemon/state/lease.h"
 #include "daemon/state/orphans.h"
 #include "daemon/state/port.h"
@@ -42,31 +43,6 @@ void orphans_init(struct orphans *os, struct loop *l, struct lease_table *leases
 	list_init(&os->list);
 }
 
-/* Start time: field 22 of /proc/PID/stat. 0: no such process. */
-static uint64_t orphan_start_time(int32_t pid)
-{
-	char path[32], text[1024], *p;
-	uint64_t v = 0;
-	ssize_t n;
-	int fd, i;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')');	/* end of the command name, which may itself contain ')' and spaces */
-	for (i = 0; p && i < 20; i++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		v = strtoull(p + 1, NULL, 10);
-	return v;
-}
-
 void orphans_record(void *arg, uint32_t block, const struct lease *l)
 {
 	struct orphans *os = arg;
@@ -76,7 +52,7 @@ void orphans_record(void *arg, uint32_t block, const struct lease *l)
 		return;
 	if (l->proc || l->orphan) {
 		rec.pid = l->pid > 0 ? l->pid : -1;
-		rec.start = l->pid > 0 ? orphan_start_time(l->pid) : 0;
+		rec.start = l->pid > 0 ? proc_start_time(l->pid) : 0;
 		rec.slot = l->slot;
 	}
 	if (pwrite(os->file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
@@ -107,7 +83,7 @@ static bool orphan_adopt(struct orphans *os, uint32_t block, const struct record
 		return true;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
-	if ((fd < 0 && errno == ESRCH) || orphan_start_time(rec->pid) != rec->start) {
+	if ((fd < 0 && errno == ESRCH) || proc_start_time(rec->pid) != rec->start) {
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -142,7 +118,7 @@ bool orphans_alive(int run)
 	close(fd);
 	for (uint32_t b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
 		if (recs[b].pid < 0 || (recs[b].pid &&
-					orphan_start_time(recs[b].pid) == recs[b].start))
+					proc_start_time(recs[b].pid) == recs[b].start))
 			return true;
 	return n < 0;
 }
