@@ -229,6 +229,7 @@ static void rused_connect_fabrics(struct rused *r)
 	fs->ops = &ops;
 	fs->ctx = r;
 	fabrics_init(fs);
+	fabrics_sm_clear(fs->run);
 }
 
 static void rused_connect_ucma(struct rused *r)

@@ -122,7 +122,7 @@ void fabrics_counters_show(struct fabrics *fs);
 /* sm.c */
 /* Ends the subnet manager that was started, and removes its files from the run directory. */
 void fabrics_sm_end(struct fabrics *fs);
-/* Removes its files, from the run directory of a rused that was killed. */
+/* The same in the run directory of a rused that was killed. */
 void fabrics_sm_clear(int run);
 
 /* mad.c */

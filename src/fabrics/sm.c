@@ -7,18 +7,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/proc.h"
+#include "base/util.h"
 #include "fabrics/fabrics_internal.h"
 #include "gsi/gsi.h"
 #include "ipc/fabric_msg.h"
 
 #define MANAGERS_MAX 64	/* in the answer */
+#define SM_RECORD "pid"	/* a file in FABRIC_SM_DIR: the process id of opensm and when it was started */
 
 struct managers {
 	struct fabrics *fs;
@@ -33,9 +38,52 @@ static bool fabric_sm_lives(const struct fabrics *fs)
 	return fs->sm_fd >= 0 && !syscall(SYS_pidfd_send_signal, fs->sm_fd, 0, NULL, 0);
 }
 
-void fabrics_sm_clear(int run)
+static int fabric_sm_dir(int run)
 {
-	int fd = openat(run, FABRIC_SM_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return openat(run, FABRIC_SM_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Writes down which process it is, for the rused that comes after this one if this one is killed. */
+static void fabric_sm_record(const struct fabrics *fs)
+{
+	int dir = fabric_sm_dir(fs->run);
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir, SM_RECORD, flags, 0600);
+
+	if (fd < 0 || dprintf(fd, "%d %" PRIu64 "\n", fs->sm_pid, proc_start_time(fs->sm_pid)) < 0)
+		log_warn("cannot record the subnet manager (pid %d): %m", fs->sm_pid);
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+}
+
+/* Ends the subnet manager that is written down there. Without its device, opensm does not end by SIGTERM. */
+static void fabric_sm_end_left(int dir)
+{
+	int fd = openat(dir, SM_RECORD, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), pid;
+	char text[48];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	uint64_t start;
+
+	if (fd >= 0)
+		close(fd);
+	text[max(n, (ssize_t)0)] = '\0';
+	if (sscanf(text, "%d %" SCNu64, &pid, &start) != 2 || pid <= 0 || !start)
+		return;
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (fd < 0)
+		return;
+	if (proc_start_time(pid) == start) {
+		log_info("the subnet manager of an earlier rused (pid %d) is ended", pid);
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	}
+	close(fd);
+}
+
+static void fabric_sm_remove(int run, bool end_left)
+{
+	int fd = fabric_sm_dir(run);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
@@ -44,10 +92,17 @@ void fabrics_sm_clear(int run)
 			close(fd);
 		return;
 	}
+	if (end_left)
+		fabric_sm_end_left(fd);
 	while ((e = readdir(d)))
 		unlinkat(fd, e->d_name, 0);
 	closedir(d);
 	unlinkat(run, FABRIC_SM_DIR, AT_REMOVEDIR);
+}
+
+void fabrics_sm_clear(int run)
+{
+	fabric_sm_remove(run, true);
 }
 
 void fabrics_sm_end(struct fabrics *fs)
@@ -59,7 +114,7 @@ void fabrics_sm_end(struct fabrics *fs)
 	if (fs->sm_fd >= 0)
 		close(fs->sm_fd);
 	fs->sm_fd = -1;
-	fabrics_sm_clear(fs->run);
+	fabric_sm_remove(fs->run, false);
 }
 
 static void fabric_sm_list(struct managers *m, uint32_t node, int pid)
@@ -154,6 +209,7 @@ int fabrics_sm(struct fabric_call *c)
 	fs->sm_fd = fd;
 	fs->sm_pid = (int)pid;
 	fs->sm_node = node;
+	fabric_sm_record(fs);
 	json_object_object_add(c->answer, "host",
 			       json_object_new_string(fabric_node_id(fs->fabric, node)));
 	return 0;
