@@ -151,8 +151,8 @@ static int fabric_cmd_down(struct ipc_conn *c, const char *words, size_t len,
 	int rc = fabric_cmd_call(c, words, len, false);
 
 	if (!rc && remain && *remain)
-		fprintf(stderr, "ruse fabric: a subnet manager has lost its device and still runs: %s%s\n", remain,
-			sm->kill ? "" : "; `ruse fabric down --kill` ends subnet managers too");
+		fprintf(stderr, "ruse fabric: a subnet manager has lost its device and still runs: %s; `kill PID` ends it%s\n",
+			remain, sm->kill ? "" : ", as `ruse fabric down --kill` would have");
 	free(remain);
 	return rc;
 }
