@@ -270,6 +270,8 @@ void ipc_failure_text(const struct ipc_failure *f, int err, char *text, size_t s
 			 f->err == -ENOENT && dir ? " (only its last component is created)" : "");
 	else if (err == -ETIMEDOUT)
 		snprintf(text, size, "it was started and does not answer (%s: %s)", step, why);
+	else if (err == -EXDEV)
+		snprintf(text, size, "it serves another network namespace; set RUSE_DIR to another directory");
 	else
 		snprintf(text, size, "%s: %s", step, why);
 }

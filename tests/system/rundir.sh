@@ -51,6 +51,15 @@ for uid in 4002 4003; do
 done
 [ ! -e /tmp/ruse-0 ] || die "/tmp/ruse-0 is of no user here"
 
+# A run directory serves one network namespace, and a program of another one is told so.
+mkdir -m 700 /tmp/one || die "no /tmp/one"
+export RUSE_DIR=/tmp/one
+/mnt/ruse fault seed 1 || die "no rused"
+said=$(unshare -n /mnt/ruse run ibv_devices 2>&1)
+grep -q "rused: it serves another network namespace; set RUSE_DIR to another directory" <<<"$said" || die "$said"
+/mnt/ruse stop --now || die "stop"
+export -n RUSE_DIR
+
 # A rused removes directories that rused processes of dead namespaces have left beside its own. It
 # keeps a directory that is young (3) or locked (2), has a rused.crash (4), leases of a living process
 # (5), another owner (6), or a name that is no number.
