@@ -263,7 +263,7 @@ if /usr/bin/python3 -c 'import test.test_mmap' 2>/dev/null; then
 		esac
 	done
 else
-	note "no tests of CPython (libpython3-testsuite)"
+	note "no tests of CPython (libpython3.N-testsuite)"
 fi
 
 [ $tests -gt 0 ] || skip "none of the programs is installed (scripts/deps --harmless)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs tests of CPython (package libpython3-testsuite): suite.py OUTPUT NAME...
+"""Runs tests of CPython (package libpython3.N-testsuite): suite.py OUTPUT NAME...
 
 A NAME is a test file, or one of its classes: FILE.CLASS. Writes a line for each test, its name and outcome, to the file
 OUTPUT; the name of the running test to OUTPUT.now.
