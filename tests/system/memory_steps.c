@@ -497,7 +497,7 @@ static void do_holes(struct worker *w, struct slot *s)
 const struct memory_step memory_steps[STEPS] = {
 	{ do_peer_write, 30, "writes" }, { do_peer_read, 30, "reads" }, { do_send, 15, "sends" },
 	{ do_bytes, 20, "small writes" }, { do_add, 10, "additions" }, { memory_free, 20, "frees" },
-	{ do_realloc, 15, "reallocations" }, { do_advise, 10, "advices" }, { do_fork, 4, "forks" },
+	{ do_realloc, 15, "reallocations" }, { do_advise, 10, "madvise calls" }, { do_fork, 4, "forks" },
 	{ do_clone, 2, "clones" }, { do_start, 2, "programs" }, { do_read, 10, "file reads" },
 	{ do_futex, 5, "futexes" }, { do_holes, 5, "holes" },
 };
