@@ -14,7 +14,7 @@ done
 mpicc.openmpi -o "$T/mpi" "$here/hpc-mpi.c" || die "mpicc"
 table=
 rdma_core_suite
-RDMA_CORE_TABLE=$table TMPDIR=$T "$here/fault_random.py" "$(realpath "$RUSE_BUILD/ruse")" "$T/tests" "${FAULT_FIRST:-1}" \
+RDMA_CORE_TABLE=$table UCX_ALONE=$(ucx_alone) TMPDIR=$T "$here/fault_random.py" "$(realpath "$RUSE_BUILD/ruse")" "$T/tests" "${FAULT_FIRST:-1}" \
 	"${FAULT_SEEDS:-6}" "$T/mpi" >"$T/out" 2>&1 || { cat "$T/out"; die "see above"; }
 sed 's/^/# /' "$T/out"
 exit 0

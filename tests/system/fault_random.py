@@ -80,7 +80,7 @@ class Seed:
             tls = self.rng.choice(["rc_v", "ud_v"])
             test = self.rng.choice(["tag_lat", "tag_bw", "ucp_put_lat", "ucp_get", "ucp_am_lat"])
             port = 20000 + self.rng.randrange(10000)
-            ucx = "UCX_TLS=%s ucx_perftest -p %d" % (tls, port)
+            ucx = "UCX_TLS=%s ucx_perftest %s -p %d" % (tls, os.environ["UCX_ALONE"], port)
             return "UCX", ["sh", "-c", "%s </dev/null & sleep 1; %s 127.0.0.1 -t %s -n 200 -w 5 -s %d </dev/null; rc=$?; "
                            "kill $! 2>/dev/null; wait $!; exit $rc" %
                            (ucx, ucx, test, self.rng.choice([8, 1000, 65536]))]
