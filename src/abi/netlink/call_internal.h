@@ -24,7 +24,10 @@ struct nldev_call {
 
 /* NL_MISSING: the attribute that a request lacks. */
 enum nldev_missing { MISSING_DEV, MISSING_PORT, MISSING_NAME, MISSING_TYPE, MISSING_NETDEV,
-		     MISSING_CHARDEV, MISSING_OBJECT, MISSING_STAT_RES, MISSING_SYS };
+		     MISSING_CHARDEV, MISSING_OBJECT, MISSING_STAT_RES, MISSING_SETTING };
+
+/* NL_NOT_OFFERED: what ruse does not offer. */
+enum nldev_not_offered { NOT_OFFERED_NETNS, NOT_OFFERED_DIM, NOT_OFFERED_SETTING, NOT_OFFERED_RAW };
 
 /* netlink.c: starts a message after the complete ones. -EMSGSIZE: no room. */
 int nldev_msg_begin(struct nldev_call *c, struct nldev_msg *m, uint16_t type, uint16_t flags);

@@ -203,8 +203,10 @@ static int doit_set(struct nldev_call *c, int dev)
 	if (name)
 		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
 	if (c->tb[RDMA_NLDEV_NET_NS_FD])
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 0);
-	return dim && mnl_attr_get_u8(dim) ? nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 1) : 0;
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_NETNS);
+	if (dim && mnl_attr_get_u8(dim))
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_DIM);
+	return 0;
 }
 
 static int refuse_stat_res(const struct nldev_call *c, uint32_t res)

@@ -8,8 +8,6 @@
 
 #include "abi/netlink/call_internal.h"
 
-#define CHANGE_SETTING 2	/* of NL_NOT_OFFERED */
-
 /* nldev_set_sys_set_doit(): shared network namespaces are what the setting is. */
 int nldev_doit_sys_set(struct nldev_call *c, int unused)
 {
@@ -18,11 +16,13 @@ int nldev_doit_sys_set(struct nldev_call *c, int unused)
 	uint8_t want;
 
 	if (!mode && !qkey)
-		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_SYS);
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_SETTING);
 	want = mnl_attr_get_u8(mode ?: qkey);
 	if (want > 1)
 		return nldev_refuse(c, -EINVAL, NL_ATTR, mnl_attr_get_type(mode ?: qkey), 1);
-	return want == !!mode ? 0 : nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, CHANGE_SETTING);
+	if (want != !!mode)
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_SETTING);
+	return 0;
 }
 
 static bool change_finds_qp(struct nldev_call *c, int dev)
@@ -50,13 +50,13 @@ static int change_stat_mode(struct nldev_call *c, int dev)
 	if (nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_STAT_MODE]) == RDMA_COUNTER_MODE_AUTO) {
 		if (!mask || !nldev_attr_u32(mask))
 			return 0;
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, CHANGE_SETTING);
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_SETTING);
 	}
 	if (!c->tb[RDMA_NLDEV_ATTR_RES_LQPN])
 		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
 	if (!change_finds_qp(c, dev) || c->tb[RDMA_NLDEV_ATTR_STAT_COUNTER_ID])
 		return -ENOENT;
-	return nldev_refuse(c, -ENOMEM, NL_NOT_OFFERED, CHANGE_SETTING);
+	return nldev_refuse(c, -ENOMEM, NL_NOT_OFFERED, NOT_OFFERED_SETTING);
 }
 
 /* Optional counters that shall be on (nldev_stat_set_counter_dynamic_doit()): rxe has none that is optional. */
@@ -66,7 +66,7 @@ static int change_stat_optional(struct nldev_call *c)
 	const struct nlattr *first = mnl_attr_get_payload(list);
 
 	if (mnl_attr_ok(first, mnl_attr_get_payload_len(list)))
-		return nldev_refuse(c, -EINVAL, NL_NOT_OFFERED, CHANGE_SETTING);
+		return nldev_refuse(c, -EINVAL, NL_NOT_OFFERED, NOT_OFFERED_SETTING);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ int nldev_doit_stat_set(struct nldev_call *c, int unused)
 	if (dev < 0)
 		return dev;
 	if (!c->tb[RDMA_NLDEV_ATTR_STAT_MODE] && !c->tb[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS])
-		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_SETTING);
 	if (c->tb[RDMA_NLDEV_ATTR_STAT_MODE])
 		rc = change_stat_mode(c, dev);
 	if (!rc && c->tb[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS])

@@ -66,7 +66,7 @@ int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, boo
 		if (obj_other_port(c, &all[i]))
 			return -EAGAIN;
 		if (obj_raw(c))
-			return nldev_refuse(c, -EINVAL, NL_NOT_OFFERED, 3);
+			return nldev_refuse(c, -EINVAL, NL_NOT_OFFERED, NOT_OFFERED_RAW);
 		rc = nldev_msg_begin(c, &m, obj_type(c), 0);
 		if (!rc)
 			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
