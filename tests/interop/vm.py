@@ -27,7 +27,7 @@ MISSING = 77
 
 
 BOOT = 20    # seconds that the guest takes to boot on an idle machine
-BOOT_MOST = 240
+BOOT_MOST = 240    # after which it is started again
 
 _pace = 1.0
 
@@ -242,8 +242,8 @@ class Guest(Side):
         self.started = time.monotonic()
 
     def wait_up(self, boots=3):
-        """Waits until the agent answers; the guest has its device by then. The emulated processors of a guest were once seen
-        to spin for ever before its first program: such a guest is started again.
+        """Waits until the agent answers; the guest has its device by then. Rarely the emulated processors of a guest spin
+        without end before its first program: such a guest is started again.
         """
         while "agent: ready" not in self.console_text():
             if self.p.poll() is not None:
