@@ -39,6 +39,7 @@ static const struct wrong {
 	  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE },
 	{ "send-too-long", IBV_WR_SEND, 0, 0, 8, 0, 0 },
 	{ "send-receive-key", IBV_WR_SEND, 0, 0, LEN, 1, 0 },
+	{ "send-inv-key", IBV_WR_SEND_WITH_INV, 1, 0, LEN, 0, 0 },
 	{ "none", IBV_WR_RDMA_WRITE, 0, 0, LEN, 0, 0 },
 };
 
@@ -80,7 +81,9 @@ static void post_sends(struct ibv_qp *qp, const struct wrong *w)
 			addr += w->addr_off;
 			rkey += w->rkey_off;
 		}
-		if (w->opcode >= IBV_WR_ATOMIC_CMP_AND_SWP && i == 1) {
+		if (w->opcode == IBV_WR_SEND_WITH_INV && i == 1) {
+			wr[i].invalidate_rkey = rkey;
+		} else if (w->opcode >= IBV_WR_ATOMIC_CMP_AND_SWP && i == 1) {
 			sge.length = 8;
 			wr[i].wr.atomic.remote_addr = addr;
 			wr[i].wr.atomic.rkey = rkey;
