@@ -204,9 +204,11 @@ static int doit_set(struct nldev_call *c, int dev)
 		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
 	if (c->tb[RDMA_NLDEV_NET_NS_FD])
 		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_NETNS);
-	if (dim && mnl_attr_get_u8(dim))
-		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_DIM);
-	return 0;
+	if (!dim || !mnl_attr_get_u8(dim))
+		return 0;
+	if (mnl_attr_get_u8(dim) > 1)
+		return nldev_refuse(c, -EINVAL, NL_ATTR, RDMA_NLDEV_ATTR_DEV_DIM, 1);
+	return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, NOT_OFFERED_DIM);
 }
 
 static int refuse_stat_res(const struct nldev_call *c, uint32_t res)
