@@ -147,10 +147,22 @@ for _ in 1 2 3; do
 	wait_for 20 stuck "RX-326: .*rule $id of \`ruse fault\`" || die "--stuck: $(cat "$T/stuck")"
 	wait_for 20 stuck "RX-326: .*rule $id of \`ruse fault\`" "$pid" || die "--stuck $pid: $(cat "$T/stuck")"
 done
-ruse fault del all >/dev/null || die "del all"
-ruse fault freeze "$pid" >"$T/id" || die "freeze"
-wait_for 20 stuck "RX-325: rule $(cat "$T/id") of \`ruse fault\` cuts the process off" || die "--stuck: $(cat "$T/stuck")"
 over
+
+note "a process that is cut off"
+again
+# The timeout of its QPs is long: they are still trying when `ruse explain` looks, however late.
+mkfifo "$T/go"
+FAULT_TIMEOUT=22 in_ruse timeout 100 "$RUSE_TESTBIN/fault" 4 100 pause <"$T/go" >"$T/cut" 2>&1 &
+client=$!
+exec 7>"$T/go"
+wait_for 20 grep -q '^ready ' "$T/cut" || die "never ready: $(cat "$T/cut")"
+ruse fault freeze "$(sed -n 's/^ready //p' "$T/cut")" >"$T/id" || die "freeze"
+echo go >&7
+wait_for 20 stuck "RX-325: rule $(cat "$T/id") of \`ruse fault\` cuts the process off" || die "--stuck: $(cat "$T/stuck")"
+exec 7>&-
+kill_tree "$client"
+wait "$client" 2>/dev/null
 
 note "completions that were held back wake programs that sleep"
 again
