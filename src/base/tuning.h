@@ -26,10 +26,15 @@
 /* Segments in one round that are taken for a stream. Test: engine/test-pollstate.c. */
 #define TUNE_STREAM 4
 /*
- * How long a program may go without a poll before the progress thread takes over. Each check costs
- * a wake-up of the thread. Test: engine/test-pollstate.c.
+ * How long a program may go without a poll before the progress thread takes over: TUNE_GRACE at first, longer by a part in
+ * TUNE_TRUST with each check that finds the program polling, and at most TUNE_GRACE_MAX (engine/pollstate.h). Each check is a
+ * wake-up of the thread. Where groups of processes share the processors (autogroups, control groups), Linux with commit
+ * 6d71a9c61604 (6.13 and backports, until it was reverted) lets a group with polling programs and more than some 100 wake-ups
+ * a second run alone, for seconds. Test: engine/test-pollstate.c.
  */
 #define TUNE_GRACE NS_MS
+#define TUNE_TRUST 32
+#define TUNE_GRACE_MAX (16 * NS_MS)
 /*
  * What costs a system call or more, and is seldom needed, is done once in so many times: polls look
  * at timers (engine/progress.c) and at idle sockets (engine/pollstate.h), copies ask whether the

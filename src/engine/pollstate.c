@@ -62,11 +62,32 @@ enum pollstate_event pollstate_round(int n)
 	return n < TUNE_STREAM ? POLLSTATE_SOME : POLLSTATE_MANY;
 }
 
-ns_t pollstate_due(const struct pollstate *s, ns_t now)
+void pollstate_seen_look(struct pollstate_seen *s, uint32_t gen)
+{
+	s->polls += gen - s->gen;
+	s->gen = gen;
+}
+
+void pollstate_seen_check(struct pollstate_seen *s, uint32_t gen)
+{
+	pollstate_seen_look(s, gen);
+	if (s->polls < s->grace / TUNE_GRACE * TUNE_HABIT)
+		s->grace = TUNE_GRACE;
+	else
+		s->grace = min(s->grace + s->grace / TUNE_TRUST, TUNE_GRACE_MAX);
+	s->polls = 0;
+}
+
+void pollstate_seen_reset(struct pollstate_seen *s, uint32_t gen)
+{
+	*s = (struct pollstate_seen){ .gen = gen, .grace = TUNE_GRACE };
+}
+
+ns_t pollstate_due(const struct pollstate *s, const struct pollstate_seen *seen, ns_t now)
 {
 	switch (pollstate_get(s)) {
 	case POLLSTATE_POLLED:
-		return now + TUNE_GRACE;
+		return now + seen->grace;
 	case POLLSTATE_STREAM:
 		return now;
 	case POLLSTATE_ASLEEP:

@@ -20,9 +20,9 @@ enum pollstate_id {
 	 */
 	POLLSTATE_ASLEEP,
 	/*
-	 * The program polls and takes in everything; peers do not wake the thread. Once in
-	 * TUNE_GRACE the thread wakes by itself and checks for polls. Left for ASLEEP when
-	 * there was none, or when the program arms a CQ.
+	 * The program polls and takes in everything; peers do not wake the thread. From time to time
+	 * (struct pollstate_seen) the thread wakes by itself and checks for polls. Left for ASLEEP
+	 * when there was none, or when the program arms a CQ.
 	 */
 	POLLSTATE_POLLED,
 	/*
@@ -77,8 +77,27 @@ unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_
 /* The event of a round of the thread that took in n segments. */
 enum pollstate_event pollstate_round(int n);
 
+/*
+ * In POLLED, what the thread has seen of the program's polls, and the time from one check to the next: TUNE_GRACE at first. It
+ * grows by a part in TUNE_TRUST with each check that finds TUNE_HABIT polls for each TUNE_GRACE, up to TUNE_GRACE_MAX; a check
+ * that finds fewer makes it TUNE_GRACE again. So the thread takes over within 3 ms and a part in 15 of the time for which the
+ * program has polled.
+ */
+struct pollstate_seen {
+	uint32_t gen;		/* number of polls at the last look; it wraps */
+	uint32_t polls;		/* found by looks since the last check */
+	ns_t grace;
+};
+
+/* The thread has looked outside a check, and the program has polled. gen: number of polls so far. */
+void pollstate_seen_look(struct pollstate_seen *s, uint32_t gen);
+/* A check in POLLED: the program polls. */
+void pollstate_seen_check(struct pollstate_seen *s, uint32_t gen);
+/* The program does not poll. */
+void pollstate_seen_reset(struct pollstate_seen *s, uint32_t gen);
+
 /* The latest time for the thread's next event. NS_NEVER: when it is woken; now: at once. */
-ns_t pollstate_due(const struct pollstate *s, ns_t now);
+ns_t pollstate_due(const struct pollstate *s, const struct pollstate_seen *seen, ns_t now);
 
 /*
  * In POLLED, sockets from which nothing is expected: one poll in TUNE_RARELY looks at them, and after

@@ -317,25 +317,26 @@ static ns_t progress_stream(void)
 }
 
 /* Deliver what has arrived, and choose how to sleep. Returns the deadline; 0: segments have arrived. */
-static ns_t progress_round(ns_t now, uint32_t *seen_gen)
+static ns_t progress_round(ns_t now, struct pollstate_seen *seen)
 {
 	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
 	uint32_t gen = READ_ONCE(engine.poll_gen);
 	enum pollstate_event event;
 
-	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && gen != *seen_gen) {
+	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && gen != seen->gen) {
 		/*
 		 * The program polls and looks at the links itself. If this thread looked too, the
 		 * program would have to wait for the lock.
 		 */
 		progress_timers();
+		pollstate_seen_look(seen, gen);
 		event = POLLSTATE_ALIVE;
 	} else {
 		wire_hold(true);
 		event = pollstate_round(progress_run());
 		wire_hold(false);
+		pollstate_seen_reset(seen, gen);
 	}
-	*seen_gen = gen;
 	now = engine_now();
 	if (!progress_actions(pollstate_step(&engine.poll, event, now)))
 		return 0;
@@ -343,11 +344,11 @@ static ns_t progress_round(ns_t now, uint32_t *seen_gen)
 		until = min(until, now + ERR_RESCAN);
 	/* What has arrived may have set timers. */
 	until = min(until, timer_next(&engine.timers));
-	return min(min(until, engine.armed.due), pollstate_due(&engine.poll, now));
+	return min(min(until, engine.armed.due), pollstate_due(&engine.poll, seen, now));
 }
 
 /* What the thread does between two sleeps. Returns the next deadline; 0: run again at once. */
-static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
+static ns_t progress_round_locked(struct pollstate_seen *seen, ns_t *page_at)
 {
 	ns_t now = engine_now(), until;
 
@@ -358,7 +359,7 @@ static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 	qp_flush_err(now, BUDGET);
 	if (now >= engine.armed.due)
 		armed_check(&engine.armed, now);
-	until = progress_round(now, seen_gen);
+	until = progress_round(now, seen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		own_page_update();
@@ -410,20 +411,20 @@ static bool progress_wait(ns_t until)
  * most of the time. A program inside the engine (lock held) counts as polling even if its poll
  * count did not move, because its thread may have lost its CPU.
  */
-static bool progress_polled(uint32_t *seen_gen, ns_t page_at)
+static bool progress_polled(struct pollstate_seen *seen, ns_t page_at)
 {
 	uint32_t gen = READ_ONCE(engine.poll_gen);
 	ns_t now;
 
 	if (pollstate_get(&engine.poll) != POLLSTATE_POLLED)
 		return false;
-	if (gen == *seen_gen && !READ_ONCE(engine.lock.word))
+	if (gen == seen->gen && !READ_ONCE(engine.lock.word))
 		return false;
 	now = engine_now();
 	if (now >= page_at || now >= READ_ONCE(engine.armed.due))
 		return false;
-	*seen_gen = gen;
-	WRITE_ONCE(engine.sleep_until, min(page_at, pollstate_due(&engine.poll, now)));
+	pollstate_seen_check(seen, gen);
+	WRITE_ONCE(engine.sleep_until, min(page_at, pollstate_due(&engine.poll, seen, now)));
 	return true;
 }
 
@@ -445,20 +446,21 @@ static void progress_thread_setup(void)
 
 static void *progress_thread(void *arg)
 {
-	uint32_t seen_gen = 0;
+	struct pollstate_seen seen;
 	ns_t page_at = 0, until;
 
+	pollstate_seen_reset(&seen, 0);
 	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);
 	WRITE_ONCE(engine.thread_began, true);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
-		until = progress_round_locked(&seen_gen, &page_at);
+		until = progress_round_locked(&seen, &page_at);
 		WRITE_ONCE(engine.sleep_until, until);
 		engine_unlock();
 		until = min(until, progress_stream());
-		while (!progress_wait(until) && progress_polled(&seen_gen, page_at))
+		while (!progress_wait(until) && progress_polled(&seen, page_at))
 			until = engine.sleep_until;
 	}
 }

@@ -164,36 +164,92 @@ static void test_round(void **state)
 static void test_due(void **state)
 {
 	struct pollstate s = in(POLLSTATE_ASLEEP);
+	struct pollstate_seen seen;
 
-	assert_true(pollstate_due(&s, now) == NS_NEVER);
+	pollstate_seen_reset(&seen, 0);
+	assert_true(pollstate_due(&s, &seen, now) == NS_NEVER);
 	s = in(POLLSTATE_POLLED);
-	assert_true(pollstate_due(&s, now) == now + TUNE_GRACE);
+	assert_true(pollstate_due(&s, &seen, now) == now + TUNE_GRACE);
 	s = in(POLLSTATE_STREAM);
-	assert_true(pollstate_due(&s, now) == now);
+	assert_true(pollstate_due(&s, &seen, now) == now);
+}
+
+/* What became of a program that polled: the checks, and how long after its last poll the thread has taken over. */
+struct stopped {
+	int checks;
+	ns_t late;
+};
+
+/* A program polls once in `every` for `time`. */
+static struct stopped program_stops(ns_t time, ns_t every)
+{
+	struct pollstate s = in(POLLSTATE_POLLED);
+	ns_t begin = now, stop = now + time;
+	struct pollstate_seen seen;
+	struct stopped r = { 0 };
+	uint32_t gen = UINT32_MAX - 1000, was = gen;
+
+	pollstate_seen_reset(&seen, gen);
+	while (pollstate_get(&s) == POLLSTATE_POLLED) {
+		now = pollstate_due(&s, &seen, now);
+		gen = was + (uint32_t)((min(now, stop) - begin) / every);
+		if (gen != seen.gen)
+			pollstate_seen_check(&seen, gen);
+		else
+			step(&s, POLLSTATE_NONE);
+		r.checks++;
+	}
+	r.late = now - stop;
+	return r;
 }
 
 /*
- * A program polls for a second and stops: the thread wakes once in TUNE_GRACE, and takes over
- * within two of them. Wake-ups are too few to slow the program, and a program that stops is noticed
- * within 20 ms.
+ * A program polls for a second and stops: there are fewer than 150 checks, and the thread takes over within two of them.
+ * After a shorter time of polling it takes over sooner. A program that stops is noticed within 40 ms.
  */
 static void test_program_stops(void **state)
 {
-	struct pollstate s = in(POLLSTATE_POLLED);
-	ns_t stop = now + NS_S;
-	int checks = 0;
+	struct stopped r = program_stops(NS_S, NS_US);
 
-	while (pollstate_get(&s) == POLLSTATE_POLLED) {
-		ns_t last = now;
-
-		now = pollstate_due(&s, now);
-		step(&s, last < stop ? POLLSTATE_ALIVE : POLLSTATE_NONE);
-		checks++;
+	assert_in_range(r.checks, NS_S / TUNE_GRACE_MAX, 150);
+	assert_true(r.late <= 2 * TUNE_GRACE_MAX);
+	assert_true(r.late <= 40 * NS_MS);
+	for (ns_t time = NS_MS; time <= 500 * NS_MS; time += NS_MS) {
+		r = program_stops(time, NS_US);
+		assert_true(r.late <= time / 15 + 3 * TUNE_GRACE);
 	}
-	assert_in_range(checks, NS_S / TUNE_GRACE, NS_S / TUNE_GRACE + 2);
-	assert_true(now <= stop + 2 * TUNE_GRACE);
-	assert_in_range(checks, 1, 10000);
-	assert_true(now <= stop + 20 * NS_MS);
+}
+
+/* A program that polls seldom, or has begun to, is not trusted for longer than TUNE_GRACE. */
+static void test_program_polls_seldom(void **state)
+{
+	struct stopped r = program_stops(NS_S, NS_MS / 4);
+	struct pollstate_seen seen;
+
+	assert_in_range(r.checks, NS_S / TUNE_GRACE, NS_S / TUNE_GRACE + 2);
+	assert_true(r.late <= 2 * TUNE_GRACE);
+	pollstate_seen_reset(&seen, 0);
+	for (uint32_t i = 1; i <= 100; i++)
+		pollstate_seen_check(&seen, i * 100000);
+	assert_true(seen.grace == TUNE_GRACE_MAX);
+	pollstate_seen_check(&seen, seen.gen + TUNE_GRACE_MAX / TUNE_GRACE * TUNE_HABIT - 1);
+	assert_true(seen.grace == TUNE_GRACE);
+}
+
+/* Looks outside the checks do not change the time, and what they find counts. */
+static void test_looks(void **state)
+{
+	struct pollstate_seen seen, other;
+
+	pollstate_seen_reset(&seen, 7);
+	other = seen;
+	for (uint32_t i = 1; i <= 1000; i++) {
+		pollstate_seen_look(&seen, 7 + i);
+		assert_true(seen.grace == TUNE_GRACE);
+	}
+	pollstate_seen_check(&seen, 1007);
+	pollstate_seen_check(&other, 1007);
+	assert_true(seen.grace == other.grace && seen.grace > TUNE_GRACE);
 }
 
 /* One poll in TUNE_RARELY looks; as many looks in vain, and the thread watches. */
@@ -243,6 +299,8 @@ int main(void)
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_program_stops),
+		cmocka_unit_test(test_program_polls_seldom),
+		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_idle_found),
 	};
