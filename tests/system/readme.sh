@@ -171,12 +171,17 @@ listens() {
 	esac
 }
 
+# ended NAME LINE STATUS: has the line ended as it should, with the output in $T/NAME.out?
+ended() {
+	ends_well "$2" "$3" || { cat "$T/$1.out" >&2; die "status $3: $2"; }
+	check "$1" "$2"
+}
+
 # run LINE: in the foreground
 run() {
 	local rc=0
 	(shell "$1") >"$T/line.out" 2>&1 </dev/null || rc=$?
-	ends_well "$1" $rc || { cat "$T/line.out" >&2; die "status $rc: $1"; }
-	check line "$1"
+	ended line "$1" $rc
 }
 
 # run_pair SERVER CLIENT
@@ -191,10 +196,8 @@ run_pair() {
 		wait $server || rc=$?
 		unmeasured "$T/first.out" "$T/line.out" || break
 	done
-	ends_well "$2" $line_rc || { cat "$T/line.out" >&2; die "status $line_rc: $2"; }
-	check line "$2"
-	ends_well "$1" $rc || { cat "$T/first.out" >&2; die "status $rc: $1"; }
-	check first "$1"
+	ended line "$2" $line_rc
+	ended first "$1" $rc
 }
 
 # run_capture LINE PINGPONG: the pingpong may fail: a fault rule of the document can drop its last ACK, after
