@@ -18,7 +18,7 @@ run_both() {
 		rc=0
 		in_ruse timeout 20 bash -c "exec $2" >"$T/client.out" 2>&1 || rc=$?
 		# It does not listen yet. perftest says only that it could not connect.
-		grep -qiE 'reject|UNREACHABLE|Unexpected CM event|Failed to connect|unable to perform|n.t connect' "$T/client.out" || break
+		grep -qiE 'reject|UNREACHABLE|Unexpected CM event|Failed to connect|unable to perform|Could[n].t connect' "$T/client.out" || break
 		sleep 0.1
 	done
 	wait "$server" || rc=1
