@@ -5,7 +5,8 @@
 fault_random.py RUSE SUITE FIRST COUNT [MPI-PROGRAM]
 
 Each of COUNT seeds from FIRST on has a rused of its own, one to three random rules and one program: a sample of rdma-core's
-tests (in the directory SUITE), ucx_perftest, or an MPI program. The program may fail, but
+tests (in the directory SUITE; their table in $RDMA_CORE_TABLE), ucx_perftest (with the options $UCX_ALONE), or an MPI program.
+The program may fail, but
 - rused and the library report no internal error, and rused lives;
 - no program dies in a function of libruse.so;
 - a program that fails or hangs was met by a rule, and `ruse explain` or `--stuck` names the rule.
