@@ -26,6 +26,7 @@
 #include "engine/qps.h"
 #include "engine/quiet.h"
 #include "engine/res.h"
+#include "engine/rings.h"
 #include "engine/wire.h"
 #include "ipc/attach.h"
 #include "ipc/pages.h"
@@ -39,8 +40,9 @@ struct efile {
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
 	int memfd;			/* the engine's descriptor of the memfd; the program has another */
-	uint8_t *map;			/* the engine's mapping of the ring area, which begins at base */
-	uint64_t base;			/* offset of the first ring in memfd */
+	uint64_t base;			/* where the ring area begins in memfd */
+	struct ring_piece piece[RING_PIECES]; /* the mapped area, in ascending order; map_size bytes */
+	uint32_t npieces;
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes;
 	uint64_t used;			/* no ring has ever been above this offset */
 	struct list_head rings;		/* struct ring_area, by offset */

@@ -408,7 +408,8 @@ static int inherit_adopt_file(struct efile *ef, const struct host_page *page)
 	inherit_replace_fd(ef->uf, fresh.memfd);
 	sys_close(fresh.memfd);
 	ef->memfd = fd;
-	ef->map = fresh.map;
+	memcpy(ef->piece, fresh.piece, sizeof(ef->piece));
+	ef->npieces = fresh.npieces;
 	ef->base = fresh.base;
 	ef->map_size = fresh.map_size;
 	ef->file_size = fresh.file_size;

@@ -7,9 +7,10 @@
  * (ring_view()). Rings start at RING_BASE, so a stray raw write to the descriptor does not hit
  * them. The file is sealed against shrinking, so the engine's mapping cannot fault.
  *
- * The engine maps the whole ring area once. Offsets are given out in ascending order and start
- * again at the bottom only when the area is used up. A destroyed ring's address is thus not reused
- * for as long as possible; the kernel keeps the memory of such a ring until munmap.
+ * The engine maps the ring area in pieces, each when it is needed, so that the address space of the program grows only
+ * with its rings. No ring crosses from one piece to the next. Offsets are given out in ascending order. At the end of the
+ * area they start again at its bottom if no more than half of it is in use; else the area grows. A destroyed ring's address
+ * is thus not reused at once; the kernel keeps the memory of such a ring until munmap.
  *
  * Pages are allocated and freed by system calls, which cost more than the pages of one ring. A file
  * with many rings (ring_bytes) therefore allocates pages ahead: the offsets from ready to ready_end
@@ -39,10 +40,13 @@
 #include "engine/rings.h"
 
 #define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
-#define MAPS_MAX 64u		/* files that ring_view() handles; for a further file it returns NULL */
+#define RING_AREA (64ull << 30) /* the largest area */
+#define RING_FIRST (16ull << 20) /* the first piece; a further one has at least half of the area before it */
+#define RING_LEAST (64ull << 10) /* where address space is short */
+#define MAPS_MAX 256u		/* pieces that ring_view() handles; for a further one it returns NULL */
 
 /*
- * The ring mappings of open files. The program may keep a mapping after the file is closed, as with
+ * The mapped pieces of the ring areas of open files. The program may keep a mapping after the file is closed, as with
  * a kernel. engine_unmap() searches this table without a lock, because any thread may call munmap()
  * at any time, also in a signal handler that interrupted the engine.
  */
@@ -62,17 +66,17 @@ struct ring_area {
 	bool gone;		/* the ring was destroyed; its pages are not freed yet */
 };
 
-/* Enter the file's mapping into maps[]. The caller holds the engine lock. */
-static void ring_map_known(const struct efile *ef)
+/* Enter the mapping of a piece into maps[]. The caller holds the engine lock. */
+static void ring_map_known(const struct ring_piece *p)
 {
 	for (uint32_t i = 0; i < MAPS_MAX; i++) {
 		struct ring_map *m = &maps[i];
 
 		if (smp_load_acquire(&m->size))
 			continue;
-		WRITE_ONCE(m->base, ef->map);
+		WRITE_ONCE(m->base, p->addr);
 		WRITE_ONCE(m->users, (uint64_t)1);
-		smp_store_release(&m->size, ef->map_size);
+		smp_store_release(&m->size, p->size);
 		if (i >= nmaps)
 			smp_store_release(&nmaps, i + 1);
 		return;
@@ -105,18 +109,42 @@ static void ring_map_put(struct ring_map *m, uint64_t users)
 	sys_call(SYS_munmap, base, size);
 }
 
+/* The piece of the area with these bytes, or NULL. Any thread, without the lock: there are never fewer pieces. */
+static const struct ring_piece *ring_piece_of(const struct efile *ef, uint64_t at, uint64_t size)
+{
+	uint32_t n = smp_load_acquire(&ef->npieces);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ring_piece *p = &ef->piece[i];
+
+		if (at - p->start < p->size && size <= p->size - (at - p->start))
+			return p;
+	}
+	return NULL;
+}
+
+/* The address of this offset. */
+static uint8_t *ring_addr(const struct efile *ef, uint64_t at)
+{
+	const struct ring_piece *p = ring_piece_of(ef, at, 1);
+
+	BUG_ON(!p);
+	return p->addr + (at - p->start);
+}
+
 void *ring_view(const struct efile *ef, size_t len, uint64_t offset)
 {
 	uint64_t at = offset - ef->base;
+	const struct ring_piece *p = len ? ring_piece_of(ef, at, len) : NULL;
 	struct ring_map *m;
 
-	if (!len || offset & (PAGE - 1) || at >= ef->map_size || len > ef->map_size - at)
+	if (!p || offset & (PAGE - 1))
 		return NULL;
-	m = ring_map_find(ef->map + at, len);
+	m = ring_map_find(p->addr + (at - p->start), len);
 	if (!m)
 		return NULL;
 	atomic_add(&m->users, ALIGN_UP((uint64_t)len, PAGE));
-	return ef->map + at;
+	return p->addr + (at - p->start);
 }
 
 bool engine_unmap(void *addr, size_t len)
@@ -142,28 +170,48 @@ static uint64_t ring_limit(int what)
 	return sys_call(SYS_prlimit64, 0, what, NULL, &rl) < 0 ? RLIM_INFINITY : rl.rlim_cur;
 }
 
-/*
- * Map the ring area, as large as possible up to 64 GiB. 0 or -ENOMEM. Address space costs nothing unless it is limited
- * (ulimit -v). The mapping takes at most a quarter of the limit, because the rest of the program needs address space too.
- */
-static int ring_map(struct efile *ef)
+/* Maps `size` bytes at the end of the area, a multiple of PAGE. 0 or -ENOMEM. */
+static int ring_piece_add(struct efile *ef, uint64_t size)
 {
-	static const uint64_t sizes[] = { 64ull << 30, 8ull << 30, 1ull << 30, 128ull << 20,
-					  32ull << 20, 8ull << 20, 1ull << 20, 128ull << 10 };
-	uint64_t most = ring_limit(RLIMIT_AS) / 4;
-	long p;
+	struct ring_piece *p = &ef->piece[ef->npieces];
+	long at;
 
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		if (sizes[i] > most)
-			continue;
-		p = memfd_map_unlocked(ef->memfd, ef->base, sizes[i], true);
-		if (p >= 0) {
-			ef->map = (uint8_t *)p;
-			ef->map_size = sizes[i];
+	if (ef->npieces == RING_PIECES || size > RING_AREA - ef->map_size)
+		return -ENOMEM;
+	at = memfd_map_unlocked(ef->memfd, ef->base + ef->map_size, size, true);
+	if (at < 0)
+		return -ENOMEM;
+	*p = (struct ring_piece){ .addr = (uint8_t *)at, .start = ef->map_size, .size = size };
+	ef->map_size += size;
+	/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
+	ring_map_known(p);
+	smp_store_release(&ef->npieces, ef->npieces + 1);
+	return 0;
+}
+
+/*
+ * Maps the first piece. 0 or -ENOMEM. If address space is limited (ulimit -v), it takes at most a quarter of the limit,
+ * because the rest of the program needs address space too.
+ */
+static int ring_area_init(struct efile *ef)
+{
+	uint64_t most = ring_limit(RLIMIT_AS) / 4;
+
+	for (uint64_t size = RING_FIRST; size >= RING_LEAST; size /= 4)
+		if (size <= most && !ring_piece_add(ef, size))
 			return 0;
-		}
-	}
 	return -ENOMEM;
+}
+
+/* Makes room for a ring of this size behind the others. 0 or -ENOMEM. */
+static int ring_area_grow(struct efile *ef, uint64_t size)
+{
+	uint64_t half = ef->map_size / 2 & ~(PAGE - 1);
+	uint64_t more = max(size, max(half, min(ef->map_size, RING_FIRST)));
+
+	if (more <= RING_AREA - ef->map_size && !ring_piece_add(ef, more))
+		return 0;
+	return ring_piece_add(ef, size);
 }
 
 /*
@@ -200,23 +248,34 @@ int rings_init(struct efile *ef)
 	ret = memfd_grow(ef->memfd, ef->file_size);
 	if (!ret)
 		ret = sys_fcntl(ef->memfd, F_ADD_SEALS, F_SEAL_SHRINK);
+	ef->npieces = 0;
+	ef->map_size = 0;
 	if (!ret)
-		ret = ring_map(ef);
-	if (ret) {
+		ret = ring_area_init(ef);
+	if (ret)
 		sys_close(ef->memfd);
-		return ret;
+	return ret;
+}
+
+/* The first offset at or behind `at` from which on size bytes are in one piece; the end of the area if there is none. */
+static uint64_t ring_piece_fit(const struct efile *ef, uint64_t at, uint64_t size)
+{
+	for (uint32_t i = 0; i < ef->npieces; i++) {
+		const struct ring_piece *p = &ef->piece[i];
+		uint64_t from = max(at, p->start);
+
+		if (from < p->start + p->size && size <= p->start + p->size - from)
+			return from;
 	}
-	/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
-	ring_map_known(ef);
-	return 0;
+	return ef->map_size;
 }
 
 /* Offset of the first gap of size bytes at or behind from. *after: the list entry after which the new ring belongs. */
 static uint64_t ring_gap_find(struct efile *ef, uint64_t from, uint64_t size,
 			      struct list_head **after)
 {
+	uint64_t at = ring_piece_fit(ef, from, size);
 	struct ring_area *a;
-	uint64_t at = from;
 
 	*after = &ef->rings;
 	/*
@@ -237,7 +296,7 @@ static uint64_t ring_gap_find(struct efile *ef, uint64_t from, uint64_t size,
 		}
 		if (a->offset >= at + size)
 			break;
-		at = a->offset + a->size;
+		at = ring_piece_fit(ef, a->offset + a->size, size);
 		*after = &a->entry;
 	}
 	return at;
@@ -257,7 +316,8 @@ static int ring_pages_get(struct efile *ef, uint64_t at, uint64_t len)
 			return -ENOMEM;
 		ef->file_size = end;
 	}
-	if (len <= TUNE_PAGES && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
+	if (len <= TUNE_PAGES &&
+	    !sys_call(SYS_madvise, ring_addr(ef, at), len, MADV_POPULATE_WRITE))
 		return 0;
 	return sys_call(SYS_fallocate, ef->memfd, 0, ef->base + at, len) < 0 ? -ENOMEM : 0;
 }
@@ -281,7 +341,8 @@ static int ring_pages_for(struct efile *ef, uint64_t at, uint64_t size, bool las
 		return 0;
 	}
 	ef->ready = ef->ready_end = 0;
-	if (!last || size >= ahead || at + ahead > ef->map_size || ring_pages_get(ef, at, ahead))
+	if (!last || size >= ahead || !ring_piece_of(ef, at, ahead) ||
+	    ring_pages_get(ef, at, ahead))
 		return ring_pages_get(ef, at, size);
 	ef->ready = at + size;
 	ef->ready_end = at + ahead;
@@ -312,25 +373,39 @@ static void ring_gone_flush(struct efile *ef)
 
 void rings_fini(struct efile *ef)
 {
-	struct ring_map *m = ring_map_find(ef->map, 1);
 	struct ring_area *a, *n;
 
 	list_for_each_entry_safe(a, n, &ef->rings, entry) {
 		list_del(&a->entry);
 		pool_free(a, sizeof(*a));
 	}
-	if (m)
-		ring_map_put(m, 1);
-	else
-		sys_call(SYS_munmap, ef->map, ef->map_size);
+	for (uint32_t i = 0; i < ef->npieces; i++) {
+		const struct ring_piece *p = &ef->piece[i];
+		struct ring_map *m = ring_map_find(p->addr, 1);
+
+		if (m)
+			ring_map_put(m, 1);
+		else
+			sys_call(SYS_munmap, p->addr, p->size);
+	}
 	own_close(ef->memfd);
 }
 
+/* Where a ring of this size belongs. 0, or -ENOMEM: there is no such place. */
 static int ring_place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
+	uint64_t end = ef->map_size;
+
 	*at = ring_gap_find(ef, ef->cursor, size, after);
-	if (*at + size > ef->map_size)
-		*at = ring_gap_find(ef, 0, size, after);
+	if (*at + size <= end)
+		return 0;
+	if (ef->ring_bytes > end / 2 && !ring_area_grow(ef, size)) {
+		*at = ring_gap_find(ef, end, size, after);
+		return 0;
+	}
+	*at = ring_gap_find(ef, 0, size, after);
+	if (*at + size > end && !ring_area_grow(ef, size))
+		*at = ring_gap_find(ef, end, size, after);
 	return *at + size > ef->map_size ? -ENOMEM : 0;
 }
 
@@ -340,7 +415,7 @@ static int ring_place(struct efile *ef, uint64_t size, uint64_t *at, struct list
  */
 static int ring_map_again(struct efile *ef, uint64_t at, uint64_t size)
 {
-	long p = sys_call(SYS_mmap, ef->map + at, size, PROT_READ | PROT_WRITE,
+	long p = sys_call(SYS_mmap, ring_addr(ef, at), size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, ef->base + at);
 
 	return p < 0 ? -ENOMEM : 0;
@@ -402,7 +477,7 @@ static int ring_alloc(struct ucontext *uctx, struct ring *r)
 	ef->cursor = at + r->buf_size;
 	ef->ring_bytes += r->buf_size;
 	r->offset = ef->base + at;
-	ring_init(r, ef->map + at);
+	ring_init(r, ring_addr(ef, at));
 	return 0;
 }
 
@@ -418,7 +493,7 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 		 * The program may still have the ring mapped. From here on it sees an empty ring,
 		 * and after ring_gone_flush() zeros.
 		 */
-		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));
+		memset(ring_addr(ef, a->offset), 0, sizeof(struct rxe_queue_buf));
 		a->gone = true;
 		ef->ring_bytes -= a->size;
 		ef->gone_bytes += a->size;

@@ -12,6 +12,15 @@
 /* RUSE_QUEUE_MEMORY is not set: the rings of a process may take at least these bytes, however small the machine is. */
 #define RINGS_LEAST (16ull << 20)
 
+/* A mapped piece of the ring area of a file. */
+struct ring_piece {
+	uint8_t *addr;
+	uint64_t start, size; /* offset in the area, and bytes; multiples of PAGE */
+};
+
+/* Each piece has half of the bytes before it or more, so these cover any area. */
+#define RING_PIECES 40u
+
 struct efile;
 struct ucontext_ops;
 

@@ -20,7 +20,9 @@
 #include "engine/rings.h"
 
 #define RINGS 64
+#define FILES 300
 #define TURNS 3000
+#define LARGE 100
 #define MANY 1000
 #define LEFT (512u << 10)	/* bytes allowed besides the rings: pages ahead, and pages not yet freed */
 
@@ -40,6 +42,14 @@ static void fresh(struct efile *ef)
 	ef->uctx.host = ef;
 	ef->uctx.dev = &dev;
 	ef->uctx.ops = &ring_ops;
+}
+
+/* The area has this size, and cannot grow. */
+static void fixed(struct efile *ef, uint64_t size)
+{
+	fresh(ef);
+	ef->map_size = ef->piece[0].size = size;
+	ef->npieces = RING_PIECES;
 }
 
 /* A mapping of the descriptor by the program shows the ring and outlives it. */
@@ -66,9 +76,7 @@ static void native_mmap(void **state)
 	rings_fini(&ef);
 }
 
-/*
- * Random creates and destroys: live rings never overlap, and offsets wrap instead of running out.
- */
+/* Random creates and destroys: live rings never overlap, and offsets start again instead of running out. */
 static void no_overlap(void **state)
 {
 	struct ring ring[RINGS];
@@ -80,7 +88,6 @@ static void no_overlap(void **state)
 	print_message("seed %lu\n", (unsigned long)seed);
 	prng_seed(&p, seed);
 	fresh(&ef);
-	ef.map_size = 256ull << 20; /* small area, so that offsets wrap */
 	for (int i = 0; i < TURNS; i++) {
 		uint32_t k = prng_below(&p, RINGS);
 
@@ -97,6 +104,7 @@ static void no_overlap(void **state)
 				assert_true(ring[o].offset >= ring[k].offset + ring[k].buf_size ||
 					    ring[k].offset >= ring[o].offset + ring[o].buf_size);
 	}
+	assert_in_range(ef.map_size, 1, RINGS * 4ull << 20);
 	rings_fini(&ef);
 }
 
@@ -105,8 +113,7 @@ static void too_much(void **state)
 	struct efile ef;
 	struct ring a, b;
 
-	fresh(&ef);
-	ef.map_size = 1 << 20;
+	fixed(&ef, 1 << 20);
 	ring_layout(&a, 8000, 64);
 	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &a), 0);
 	ring_layout(&b, 16000, 64);
@@ -225,6 +232,47 @@ static void many(void **state)
 	rings_fini(&ef);
 }
 
+/* The area grows with the rings, each of which is in one piece; it does not where rings come and go. */
+static void grows(void **state)
+{
+	static struct ring ring[LARGE];
+	struct efile ef;
+	uint64_t all = 0, size;
+	struct ring r;
+	void *user;
+
+	setenv("RUSE_QUEUE_MEMORY", "1G", 1);
+	fresh(&ef);
+	for (int i = 0; i < LARGE; i++) {
+		ring_layout(&ring[i], 8000 << i % 3, 64);
+		assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &ring[i]), 0);
+		all += ring[i].buf_size;
+		memset(ring[i].buf->data, i, ring[i].buf_size - sizeof(*ring[i].buf));
+		user = ring_view(&ef, ring[i].buf_size, ring[i].offset);
+		assert_ptr_equal(user, ring[i].buf);
+		assert_true(engine_unmap(user, ring[i].buf_size));
+	}
+	assert_in_range(ef.npieces, 2, 12);
+	assert_in_range(ef.map_size, all, 2 * all);
+	for (int i = 0; i < LARGE; i++) {
+		const uint8_t *data = (const uint8_t *)ring[i].buf->data;
+
+		assert_int_equal(data[0], i);
+		assert_int_equal(data[ring[i].buf_size - sizeof(*ring[i].buf) - 1], i);
+	}
+	size = ef.map_size;
+	for (int i = LARGE / 2; i < LARGE; i++)
+		ring_ops.ring_free(&ef.uctx, &ring[i]);
+	for (int i = 0; i < TURNS; i++) {
+		ring_layout(&r, 8000, 64);
+		assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
+		ring_ops.ring_free(&ef.uctx, &r);
+	}
+	assert_int_equal(ef.map_size, size);
+	unsetenv("RUSE_QUEUE_MEMORY");
+	rings_fini(&ef);
+}
+
 /* The program gets the engine's mapping of a ring; it stays until both have dropped it. */
 static void view(void **state)
 {
@@ -256,8 +304,8 @@ static void view(void **state)
 /* More files than maps[] has entries: for the rest the program must map the rings itself. */
 static void views_of_many(void **state)
 {
-	struct efile ef[100];
-	void *user[100];
+	static struct efile ef[FILES];
+	static void *user[FILES];
 	int views = 0;
 	struct ring r;
 
@@ -268,7 +316,7 @@ static void views_of_many(void **state)
 		user[i] = ring_view(&ef[i], r.buf_size, r.offset);
 		views += !!user[i];
 	}
-	assert_in_range(views, 1, 99);
+	assert_in_range(views, 1, FILES - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(ef); i++) {
 		if (user[i])
 			assert_true(engine_unmap(user[i], r.buf_size));
@@ -289,8 +337,7 @@ static void torn(void **state)
 	uint64_t first = 0;
 	int i;
 
-	fresh(&ef);
-	ef.map_size = 1 << 20;
+	fixed(&ef, 1 << 20);
 	for (i = 0; i < 1000; i++) {
 		ring_layout(&r, 1, 256);
 		assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
@@ -317,6 +364,7 @@ int main(void)
 		cmocka_unit_test(bound),
 		cmocka_unit_test(bound_usual),
 		cmocka_unit_test(many),
+		cmocka_unit_test(grows),
 		cmocka_unit_test(view),
 		cmocka_unit_test(views_of_many),
 		cmocka_unit_test(torn),
