@@ -93,6 +93,37 @@ long memfd_map_unlocked(int fd, uint64_t off, size_t len, bool write)
 	return rc;
 }
 
+int memfd_table_map(struct memfd_table *t, int fd, uint64_t off, size_t len, bool write)
+{
+	long p = memfd_grow_unlocked(fd, off, len);
+
+	if (p < 0)
+		return (int)p;
+	*t = (struct memfd_table){ .at = (void *)p, .len = len, .write = write };
+	return 0;
+}
+
+int memfd_table_open(struct memfd_table *t, size_t need)
+{
+	size_t to = min(t->len, max(ALIGN_UP(need, (size_t)PAGE), 2 * t->open));
+	int prot = PROT_READ | (t->write ? PROT_WRITE : 0), rc;
+
+	if (need <= t->open)
+		return 0;
+	if (need > t->len)
+		return -EINVAL;
+	rc = (int)sys_call(SYS_mprotect, t->at, to, prot);
+	if (!rc)
+		t->open = to;
+	return rc;
+}
+
+void memfd_table_unmap(struct memfd_table *t)
+{
+	memfd_unmap(t->at, t->len);
+	*t = (struct memfd_table){ 0 };
+}
+
 void *memfd_map_at(int fd, uint64_t off, size_t len, bool write)
 {
 	uint64_t end;

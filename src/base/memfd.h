@@ -33,6 +33,20 @@ void *memfd_map_at(int fd, uint64_t off, size_t len, bool write);
 void *memfd_map(int fd, size_t size, bool write);
 /* Creates and maps a memfd, writable. The caller closes *fd. NULL: failure, *fd is -errno. */
 void *memfd_new(const char *name, size_t size, int *fd);
+/*
+ * A mapped table of which only the beginning is accessible: `open` bytes. So mlockall(MCL_CURRENT) makes no pages for the
+ * rest. All functions: 0 or -errno; a table of zeros is not mapped.
+ */
+struct memfd_table {
+	void *at;
+	size_t len, open;
+	bool write;
+};
+/* Maps len bytes of fd from offset off on, multiples of PAGE. The file may be shorter. */
+int memfd_table_map(struct memfd_table *t, int fd, uint64_t off, size_t len, bool write);
+/* Makes bytes accessible: `need` or more, at most len. */
+int memfd_table_open(struct memfd_table *t, size_t need);
+void memfd_table_unmap(struct memfd_table *t);
 /* p may be NULL. */
 void memfd_unmap(const void *p, size_t size);
 

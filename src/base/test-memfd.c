@@ -119,6 +119,56 @@ static void part(void **state)
 	close(fd);
 }
 
+/* mlockall(MCL_CURRENT) makes no pages of a table but those that were opened. Returns what went wrong, in a child. */
+static int table_locked(struct memfd_table *t, int fd)
+{
+	struct stat st;
+
+	if (mlockall(MCL_CURRENT))
+		return 77;
+	if (fstat(fd, &st) || (uint64_t)st.st_blocks * 512 > 16 * PAGE)
+		return 1;
+	if (memfd_table_open(t, 512 * PAGE) || t->open < 512 * PAGE)
+		return 2;
+	((char *)t->at)[512 * PAGE - 1] = 1;
+	return 0;
+}
+
+static void table(void **state)
+{
+	int fd = memfd_sealed("test", 1024 * PAGE), status;
+	struct memfd_table t = { 0 }, other;
+	char *p;
+
+	memfd_table_unmap(&t);
+	assert_int_not_equal(memfd_table_map(&t, -1, 0, PAGE, true), 0);
+	assert_int_equal(memfd_table_map(&t, fd, 0, 1024 * PAGE, true), 0);
+	assert_int_equal(t.open, 0);
+	assert_int_equal(memfd_table_open(&t, 1), 0);
+	assert_int_equal(t.open, PAGE);
+	assert_int_equal(memfd_table_open(&t, PAGE + 1), 0);
+	assert_int_equal(t.open, 2 * PAGE);
+	assert_int_equal(memfd_table_open(&t, 1024 * PAGE + 1), -EINVAL);
+	p = t.at;
+	p[2 * PAGE - 1] = 3;
+	assert_int_equal(memfd_table_map(&other, fd, 0, 1024 * PAGE, false), 0);
+	assert_int_equal(memfd_table_open(&other, 1024 * PAGE), 0);
+	assert_int_equal(((char *)other.at)[2 * PAGE - 1], 3);
+	memfd_table_unmap(&other);
+	status = fork();
+	assert_int_not_equal(status, -1);
+	if (!status)
+		_exit(table_locked(&t, fd));
+	assert_int_equal(wait(&status) > 0 && WIFEXITED(status), 1);
+	if (WEXITSTATUS(status) == 77)
+		print_message("no right to lock memory\n");
+	else
+		assert_int_equal(WEXITSTATUS(status), 0);
+	memfd_table_unmap(&t);
+	assert_null(t.at);
+	close(fd);
+}
+
 /* A child has called mlockall(MCL_FUTURE), with little left of RLIMIT_MEMLOCK. Returns what went wrong. */
 static int part_locked(int fd, size_t len)
 {
@@ -184,7 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sealed), cmocka_unit_test(refused),
 		cmocka_unit_test(limited), cmocka_unit_test(cpus),
-		cmocka_unit_test(part), cmocka_unit_test(part_mlockall),
+		cmocka_unit_test(table), cmocka_unit_test(part), cmocka_unit_test(part_mlockall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ void check_req_found(struct check_sends *s, const struct check_req *r, uint32_t 
 static bool check_req_remote(const struct rdev *dev, const struct check_block *b)
 {
 	for (uint32_t i = 0; i < b->nparts; i++)
-		if (dev->keys[b->part[i].lkey >> 8].access & CHECK_PEER_WRITES)
+		if (key_card_of(dev, b->part[i].lkey)->access & CHECK_PEER_WRITES)
 			return true;
 	return false;
 }

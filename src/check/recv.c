@@ -141,8 +141,7 @@ static bool check_recv_remote(const struct rdev *dev, uint64_t start, uint64_t l
 static bool check_recv_shared(const struct rdev *dev, const struct rxe_dma_info *dma, uint32_t num)
 {
 	for (uint32_t i = 0; i < num; i++) {
-		uint32_t index = READ_ONCE(dma->sge[i].lkey) >> 8;
-		const struct key_card *c = &dev->keys[index & DEV_MAX_KEY_INDEX];
+		const struct key_card *c = key_card_of(dev, READ_ONCE(dma->sge[i].lkey));
 		uint64_t start = READ_ONCE(dma->sge[i].addr) - c->iova + c->start;
 
 		if (check_recv_remote(dev, start, READ_ONCE(dma->sge[i].length)))

@@ -54,6 +54,7 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	dev->ops = ops;
 	dev->host = host;
 	dev->keys = keys;
+	dev->nkeys = ops->key_room ? 0 : DEV_MAX_KEY_INDEX + 1;
 	if (!dev->like)
 		dev->like = &like_default;
 	if (!like_valid(dev->like))

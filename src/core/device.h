@@ -29,6 +29,7 @@ struct qp_card;
 struct rdev_ops {
 	/* Leases a block of QP numbers: 1 to 1023, or -errno. *cards: a zeroed struct qp_card for each of its numbers. */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
+	int (*key_room)(struct rdev *dev, uint32_t index); /* makes keys[index] accessible, sets nkeys; 0, -ENOMEM */
 	/* At RTR, and for a new path in SQD: sets qp->link to a link for it, or to NULL: its packets are lost. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
 	/* CREATE_AH on a RoCE port, after ah_check_dest(): 0, or -errno if there is no route to the destination. May be NULL. */
@@ -86,7 +87,8 @@ struct rdev {
 	} *blocks;
 	uint32_t nblocks;
 
-	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, by key index (queue/card.h); peers map them read-only */
+	struct key_card *keys;	/* by key index (queue/card.h); peers map them read-only */
+	uint32_t nkeys;		/* entries that are accessible, up to DEV_MAX_KEY_INDEX + 1; no other key exists */
 	struct idtable mrs;	/* key index -> struct mr */
 	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
 	struct fail_log fails;
@@ -101,9 +103,8 @@ struct rdev {
 };
 
 /*
- * The caller keeps ownership of keys, and sets name, index, node_guid, port, gid, pkey and
- * num_comp_vectors itself. host: stored in dev for the functions in ops. 0, -ENOMEM, or -EINVAL:
- * dev->like is not valid.
+ * keys: DEV_MAX_KEY_INDEX + 1 cards, all accessible unless ops has key_room. The caller keeps ownership, and sets name, index,
+ * node_guid, port, gid, pkey and num_comp_vectors. host: for the functions in ops. 0, -ENOMEM, -EINVAL: dev->like is invalid.
  */
 int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct key_card *keys);
 

@@ -132,7 +132,13 @@ int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 
 	for (tries = 0; tries < DEV_MAX_KEY_INDEX; tries++) {
 		id = idtable_alloc_cyclic(table, 1, obj);
-		if (id < 0 || !dev->keys[id].key)
+		if (id < 0)
+			return id;
+		if (id >= dev->nkeys && dev->ops->key_room(dev, (uint32_t)id)) {
+			idtable_remove(table, (uint32_t)id);
+			return -ENOMEM;
+		}
+		if (!dev->keys[id].key)
 			return id;
 		idtable_remove(table, (uint32_t)id);
 	}

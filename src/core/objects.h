@@ -110,6 +110,14 @@ int mr_destroy(struct mr *mr);
 void mr_ended_unpin(struct rdev *dev);
 void mr_ended_forget(struct rdev *dev); /* in a forked child, whose arena has no pins */
 
+/* The card that this key would have; one that is not in use if there is none. */
+static inline const struct key_card *key_card_of(const struct rdev *dev, uint32_t key)
+{
+	static const struct key_card none;
+
+	return key >> 8 < dev->nkeys ? &dev->keys[key >> 8] : &none;
+}
+
 /*
  * Checks whether QP qpn of this PD may access [va, va + len) through key, an lkey or rkey of
  * an MR or the rkey of a bound memory window. access: one remote bit, or KEY_LOCAL with or
@@ -124,7 +132,7 @@ static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint3
 	enum mr_status st;
 	uint64_t a;
 
-	if (unlikely(index > DEV_MAX_KEY_INDEX))
+	if (unlikely(index >= dev->nkeys))
 		return MR_BAD_KEY;
 	st = key_card_check(&dev->keys[index], pd, qpn, key, va, len, access, &a);
 	if (likely(st == MR_OK))

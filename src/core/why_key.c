@@ -30,9 +30,7 @@ static uint32_t key_find_ended(const struct rdev *dev, uint32_t key)
 /* The key of the card that this key would have; 0: none. */
 static uint32_t key_of_card(const struct rdev *dev, uint32_t key)
 {
-	uint32_t index = key >> 8;
-
-	return index <= DEV_MAX_KEY_INDEX ? dev->keys[index].key : 0;
+	return key_card_of(dev, key)->key;
 }
 
 /* No region or window has this key. Was it valid earlier? */
@@ -57,7 +55,7 @@ static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
 void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, uint64_t va,
 	     uint64_t len, uint32_t access, struct why *why)
 {
-	const struct key_card *c = &dev->keys[min(key >> 8, (uint32_t)DEV_MAX_KEY_INDEX)];
+	const struct key_card *c = key_card_of(dev, key);
 	void *addr;
 
 	switch (mr_check(dev, pd, qpn, key, va, len, access, &addr)) {
@@ -86,7 +84,7 @@ void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, ui
 void key_why_local(const struct rdev *dev, uint32_t pd, uint32_t index, bool recv, uint32_t key,
 		   uint64_t va, uint64_t len, uint32_t access, struct why *why)
 {
-	const struct key_card *c = &dev->keys[min(key >> 8, (uint32_t)DEV_MAX_KEY_INDEX)];
+	const struct key_card *c = key_card_of(dev, key);
 	uint32_t ended = key_find_ended(dev, key);
 	bool region = c->access & KEY_LOCAL;	/* not a window, whose key is no local key */
 	void *addr;

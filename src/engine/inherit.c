@@ -163,6 +163,18 @@ static int inherit_blocks(struct rdev *dev)
 	return ret;
 }
 
+/* Room for the cards of the memory keys. 0 or -ENOMEM. */
+static int inherit_key_room(const struct rdev *dev)
+{
+	const struct idtable *t[2] = { &dev->mrs, &dev->mws };
+
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; idtable_next(t[k], &i); i++)
+			if (shm_ep_key_room(engine.ep, i) <= i)
+				return -ENOMEM;
+	return 0;
+}
+
 /* The memory is that of the parent's arena no more, but private. */
 static void inherit_key(struct key_card *to, const struct key_card *from)
 {
@@ -179,6 +191,7 @@ static void inherit_keys(struct rdev *dev)
 		for (uint32_t i = 0; idtable_next(t[k], &i); i++)
 			inherit_key(&to[i], &dev->keys[i]);
 	dev->keys = to;
+	dev->nkeys = shm_ep_key_room(engine.ep, 0);
 }
 
 /* Links, timers and lists of the QP belonged to the parent. */
@@ -264,6 +277,8 @@ static int inherit_all(void)
 		return ret;
 	list_for_each_entry(e, &kept.devs, entry) {
 		ret = inherit_blocks(&e->dev);
+		if (!ret)
+			ret = inherit_key_room(&e->dev);
 		if (ret)
 			return ret;
 	}

@@ -335,8 +335,15 @@ static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return dev->port.ib ? ib_mcast(dev, mgid, join) : wire_mcast(dev, mgid, join);
 }
 
+static int edev_key_room(struct rdev *dev, uint32_t index)
+{
+	dev->nkeys = shm_ep_key_room(engine.ep, index);
+	return index < dev->nkeys ? 0 : -ENOMEM;
+}
+
 const struct rdev_ops engine_rdev_ops = {
 	.lease_block = lease_block,
+	.key_room = edev_key_room,
 	.qp_connect = qp_connect,
 	.ah_route = wire_ah_route,
 	.ud_link = ud_link,

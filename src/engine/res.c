@@ -6,9 +6,7 @@
  */
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
-#include <sys/mman.h>
 #include "base/idtable.h"
-#include "base/memfd.h"
 #include "base/sys.h"
 #include "core/cq.h"
 #include "engine/engine_internal.h"
@@ -20,12 +18,11 @@
 
 int res_init(int fd)
 {
-	void *p = mmap(NULL, (size_t)RES_MAX * sizeof(struct res_rec), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_NORESERVE, fd, (off_t)RES_OFFSET);
+	struct memfd_table *t = &engine.res.map;
 
-	if (p == MAP_FAILED)
+	if (memfd_table_map(t, fd, RES_OFFSET, (size_t)RES_MAX * sizeof(struct res_rec), true))
 		return -ENOMEM;
-	engine.res.rec = p;
+	engine.res.rec = t->at;
 	engine.res.size = 0;
 	idtable_init(&engine.res.ids, RES_MAX);
 	return 0;
@@ -42,7 +39,8 @@ static uint32_t res_alloc(void *obj)
 	if (id >= engine.res.size) {
 		size = ALIGN_UP((uint32_t)id + 1, CHUNK_RECS);
 		if (memfd_grow(engine.proc_fd,
-			       RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0) {
+			       RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0 ||
+		    memfd_table_open(&engine.res.map, size * sizeof(struct res_rec))) {
 			idtable_remove(&engine.res.ids, (uint32_t)id);
 			return 0;
 		}

@@ -5,10 +5,12 @@
 
 #include "abi/uverbs/uverbs.h"
 #include "base/idtable.h"
+#include "base/memfd.h"
 
 /* In struct engine. A forked child starts with an empty table. */
 struct res_table {
-	struct res_rec *rec;	/* mapping with room for RES_MAX records; the file has fewer */
+	struct memfd_table map;	/* with room for RES_MAX records; the file has fewer */
+	struct res_rec *rec;	/* map.at */
 	uint32_t size;		/* records in the file */
 	struct idtable ids;
 };

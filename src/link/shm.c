@@ -90,24 +90,26 @@ static void shm_woken(struct link_fd *fd, uint32_t events)
 /* Create and map the two memfds, and create the eventfd. */
 static int shm_ep_export(struct shm_ep *ep)
 {
+	size_t pub = shm_pub_size(ep->cfg.nkeys), exp = shm_exp_size(ep->cfg.ncards);
 	int rc;
 
-	ep->pub_len = shm_pub_size(ep->cfg.nkeys);
-	ep->exp_len = shm_exp_size(ep->cfg.ncards);
-	ep->pub_fd = rc = shm_own(ep, memfd_sealed("ruse-keys", ep->pub_len));
+	ep->pub_fd = rc = shm_own(ep, memfd_sealed("ruse-keys", pub));
 	if (rc < 0)
 		return rc;
-	ep->exp_fd = rc = shm_own(ep, memfd_sealed("ruse-cards", ep->exp_len));
+	ep->exp_fd = rc = shm_own(ep, memfd_sealed("ruse-cards", exp));
 	if (rc < 0)
 		return rc;
 	rc = shm_own(ep, fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	ep->evfd = rc;
 	if (rc < 0)
 		return rc;
-	ep->pub = memfd_map(ep->pub_fd, ep->pub_len, true);
-	ep->exp = memfd_map(ep->exp_fd, ep->exp_len, true);
-	if (!ep->pub || !ep->exp)
+	if (memfd_table_map(&ep->keys, ep->pub_fd, 0, pub, true) ||
+	    memfd_table_map(&ep->cards, ep->exp_fd, 0, exp, true) ||
+	    memfd_table_open(&ep->keys, sizeof(*ep->pub)) ||
+	    memfd_table_open(&ep->cards, sizeof(*ep->exp)))
 		return -ENOMEM;
+	ep->pub = ep->keys.at;
+	ep->exp = ep->cards.at;
 	/* This mapping stays writable; no other writable mapping can be made. */
 	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	if (rc < 0)
@@ -174,8 +176,8 @@ void shm_ep_destroy(struct shm_ep *ep)
 	shm_close(ep, ep->evfd);
 	if (ep->pub)
 		arena_uncount_holes(&ep->pub->mem_holes);
-	memfd_unmap(ep->pub, ep->pub_len);
-	memfd_unmap(ep->exp, ep->exp_len);
+	memfd_table_unmap(&ep->keys);
+	memfd_table_unmap(&ep->cards);
 	while ((w = ep->watches)) {
 		ep->watches = w->next;
 		free(w);
@@ -193,11 +195,20 @@ struct key_card *shm_ep_keys(struct shm_ep *ep)
 	return ep->pub->key;
 }
 
+uint32_t shm_ep_key_room(struct shm_ep *ep, uint32_t index)
+{
+	uint32_t n = min(max(index + 1, SHM_KEYS_OPEN), ep->cfg.nkeys);
+
+	memfd_table_open(&ep->keys, shm_pub_size(n));
+	return (uint32_t)((ep->keys.open - sizeof(*ep->pub)) / sizeof(ep->pub->key[0]));
+}
+
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block)
 {
 	uint32_t i = ep->pub->nblocks;
 
-	if (i == SHM_MAX_BLOCKS)
+	if (i == SHM_MAX_BLOCKS ||
+	    memfd_table_open(&ep->cards, shm_cards_size(ep->cfg.ncards, i + 1)))
 		return NULL;
 	WRITE_ONCE(ep->pub->block[i], block);
 	smp_store_release(&ep->pub->nblocks, i + 1);

@@ -45,15 +45,17 @@ void shm_ep_destroy(struct shm_ep *ep);
 const char *shm_ep_sock(const struct shm_ep *ep);
 /* The number that rused gave this process, never 0. Must be set before the first connect. */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
-/* The array of nkeys records of memory keys in the key table, writable for this process only. */
+/* The array of nkeys records of memory keys in the key table, writable for this process only. See shm_ep_key_room(). */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
+/* Makes the record `index` of the array accessible. The number of those that are; not above index: no memory. */
+uint32_t shm_ep_key_room(struct shm_ep *ep, uint32_t index);
 /*
  * Tells peers of this process's arena (arena/arena.h), which may be created after the endpoint. Called before a
  * key_card.shared is set and before memory of the arena is pinned, so a peer that sees either finds the arena. Costs
  * little if nothing has changed.
  */
 void shm_publish_memory(struct shm_ep *ep);
-/* The struct qp_card of each number of a newly leased block of QP numbers, zeroed. NULL: SHM_MAX_BLOCKS reached. */
+/* The struct qp_card of each number of a newly leased block of QP numbers, zeroed. NULL: SHM_MAX_BLOCKS reached, or no memory. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
 /*

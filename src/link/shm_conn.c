@@ -36,6 +36,14 @@
 #include "base/sys.h"
 #include "link/shm_int.h"
 
+/* A connection that has not sent its hello yet. */
+struct shm_pending {
+	struct list_head list;
+	struct shm_ep *ep;
+	int sock;
+	struct shm_watch *watch;
+};
+
 #define BACKLOG 64
 
 static socklen_t shm_abstract(struct sockaddr_un *sa, const char *name)

@@ -53,10 +53,20 @@ static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_
 	for (uint32_t i = 0; i < n; i++) {
 		if (READ_ONCE(l->pub->block[i]) != qpn >> QPN_INDEX)
 			continue;
+		if (unlikely(i >= l->nblocks) && !shm_link_block_open(l, i))
+			return NULL;
 		*at = i << QPN_INDEX | index;
 		return &l->exp->card[(size_t)i * l->hello.ncards + index];
 	}
 	return NULL;
+}
+
+/* The peer's card of this key, or NULL. */
+static inline const struct key_card *shm_direct_key(struct shm_link *l, uint32_t key)
+{
+	if (unlikely(key >> 8 >= l->nkeys) && !shm_link_key_open(l, key >> 8))
+		return NULL;
+	return &l->pub->key[key >> 8];
 }
 
 /* The right that the QP and the key must grant. */
@@ -78,13 +88,14 @@ struct shm_place {
 static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
 				 struct shm_place *place)
 {
+	const struct key_card *card = shm_direct_key(l, op->rkey);
 	uint32_t access = shm_direct_access(op);
 	struct key_card key;
 	int tries = KEY_TRIES;
 
-	if (op->rkey >> 8 >= l->hello.nkeys)
+	if (!card)
 		return false;
-	while (!key_card_read(&l->pub->key[op->rkey >> 8], &key)) {
+	while (!key_card_read(card, &key)) {
 		if (!--tries)
 			return false;
 		cpu_relax();
@@ -211,8 +222,9 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 /* Before the announcement: is the key's memory likely to be mapped here? */
 static inline bool shm_direct_mapped(struct shm_link *l, uint32_t rkey)
 {
-	return rkey >> 8 < l->hello.nkeys && READ_ONCE(l->pub->key[rkey >> 8].shared) &&
-	       (l->nextents || shm_map_due(l));
+	const struct key_card *card = shm_direct_key(l, rkey);
+
+	return card && READ_ONCE(card->shared) && (l->nextents || shm_map_due(l));
 }
 
 /* Announces an operation on the peer's QP and locks its card. False: the peer has no such QP, or uses it. */

@@ -5,6 +5,7 @@
 
 #include <linux/futex.h>
 #include "base/list.h"
+#include "base/memfd.h"
 #include "link/shm.h"
 #include "link/shm_ring.h"
 
@@ -87,8 +88,10 @@ struct shm_link {
 	int sock, pidfd, evfd;
 	int pagemap;		/* /proc/PID/pagemap; < 0: cannot be opened, nothing is checked */
 	struct shm_watch *wsock, *wpid;
-	const struct shm_pub *pub;
-	struct shm_export *exp;
+	struct memfd_table keys, cards;	/* mapped; accessible are the records that were looked at */
+	const struct shm_pub *pub;	/* keys.at */
+	struct shm_export *exp;	/* cards.at */
+	uint32_t nkeys, nblocks; /* accessible: keys, and blocks of cards */
 	struct shm_half *half;	/* [0]: segments from the connector, [1]: from the acceptor */
 	bool can_pull;		/* this process can read the peer's memory */
 	bool doomed;		/* the peer was found dead during an operation; the next shm_poll() calls shm_link_bury() */
@@ -114,21 +117,14 @@ struct shm_link {
 	uint32_t map_wait, map_fails;	/* look-ups until the next attempt to map; failed attempts in a row */
 };
 
-struct shm_pending {
-	struct list_head list;
-	struct shm_ep *ep;
-	int sock;
-	struct shm_watch *watch;
-};
-
 struct shm_ep {
 	struct shm_cfg cfg;
 	uid_t uid;		/* effective uid when the endpoint was created; its listener keeps that uid */
 	struct shm_hello hello;	/* the handshake message that this endpoint sends; peers read its nonce by cross-memory attach */
 	int pub_fd, exp_fd, evfd, listener;
-	struct shm_pub *pub;
-	struct shm_export *exp;
-	size_t pub_len, exp_len;
+	struct memfd_table keys, cards;	/* mapped; accessible are the records that were in use */
+	struct shm_pub *pub;	/* keys.at */
+	struct shm_export *exp;	/* cards.at */
 	struct list_head links;	/* links for which shm_link_bury() was not called yet */
 	struct list_head pending;
 	uint32_t npending, ndoomed;

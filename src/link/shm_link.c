@@ -401,8 +401,8 @@ static void shm_destroy(struct link *link)
 	struct shm_link *l = to_shm_link(link);
 
 	shm_map_close(l);
-	memfd_unmap(l->pub, shm_pub_size(l->hello.nkeys));
-	memfd_unmap(l->exp, shm_exp_size(l->hello.ncards));
+	memfd_table_unmap(&l->keys);
+	memfd_table_unmap(&l->cards);
 	memfd_unmap(l->half, 2 * sizeof(struct shm_half));
 	free(l);
 }
@@ -428,10 +428,33 @@ static int shm_link_map(struct shm_link *l, const int *fds)
 	if (memfd_check(fds[HELLO_PUB], pub) || memfd_check(fds[HELLO_EXPORT], exp) ||
 	    memfd_check(fds[HELLO_RING], ring))
 		return -EPROTO;
-	l->pub = memfd_map(fds[HELLO_PUB], pub, false);
-	l->exp = memfd_map(fds[HELLO_EXPORT], exp, true);
+	if (memfd_table_map(&l->keys, fds[HELLO_PUB], 0, pub, false) ||
+	    memfd_table_map(&l->cards, fds[HELLO_EXPORT], 0, exp, true) ||
+	    memfd_table_open(&l->keys, sizeof(*l->pub)) ||
+	    memfd_table_open(&l->cards, sizeof(*l->exp)))
+		return -ENOMEM;
+	l->pub = l->keys.at;
+	l->exp = l->cards.at;
 	l->half = memfd_map(fds[HELLO_RING], ring, true);
-	return l->pub && l->exp && l->half ? 0 : -ENOMEM;
+	return l->half ? 0 : -ENOMEM;
+}
+
+bool shm_link_key_open(struct shm_link *l, uint32_t index)
+{
+	uint32_t n = min(max(index + 1, SHM_KEYS_OPEN), l->hello.nkeys);
+
+	if (index >= n || memfd_table_open(&l->keys, shm_pub_size(n)))
+		return false;
+	l->nkeys = (uint32_t)((l->keys.open - sizeof(*l->pub)) / sizeof(l->pub->key[0]));
+	return true;
+}
+
+bool shm_link_block_open(struct shm_link *l, uint32_t i)
+{
+	if (memfd_table_open(&l->cards, shm_cards_size(l->hello.ncards, i + 1)))
+		return false;
+	l->nblocks = i + 1;
+	return true;
 }
 
 static int shm_link_watch(struct shm_link *l)

@@ -14,10 +14,18 @@ static inline size_t shm_pub_size(uint32_t nkeys)
 	return sizeof(struct shm_pub) + (size_t)nkeys * sizeof(struct key_card);
 }
 
+static inline size_t shm_cards_size(uint32_t ncards, uint32_t nblocks)
+{
+	return sizeof(struct shm_export) + (size_t)ncards * nblocks * sizeof(struct qp_card);
+}
+
 static inline size_t shm_exp_size(uint32_t ncards)
 {
-	return sizeof(struct shm_export) + (size_t)ncards * SHM_MAX_BLOCKS * sizeof(struct qp_card);
+	return shm_cards_size(ncards, SHM_MAX_BLOCKS);
 }
+
+/* The first keys are made accessible together. */
+#define SHM_KEYS_OPEN 1024u
 
 /* shm_mem.c: cross-memory attach. Results of a copy: */
 
@@ -108,6 +116,10 @@ void shm_link_bury(struct shm_link *l);
 
 /* shm_wake.c. Write the peer's eventfd if the peer asked for a wake-up. */
 void shm_link_wake(struct shm_link *l);
+
+/* Makes the peer's card of this key, or those of this block of QP numbers, accessible. False: there is none, or no memory. */
+bool shm_link_key_open(struct shm_link *l, uint32_t index);
+bool shm_link_block_open(struct shm_link *l, uint32_t i);
 
 /* shm_direct.c: link_ops.direct. */
 

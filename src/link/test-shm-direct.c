@@ -8,6 +8,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/prctl.h>
 #include "base/tuning.h"
+#include "link/shm_parts.h"
 #include "link/testing.h"
 
 #define BLOCK 5u
@@ -88,6 +89,33 @@ static void test_write_read(void **state)
 	op.rkey = 0xdeadbeef;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
 	assert_int_equal(r->card->msn, 10);
+}
+
+/* Keys and QPs far behind the first ones, which neither side has looked at before; and none. */
+static void test_far(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, 8 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 8, 0xfffffe);
+	uint32_t index = 9000, key = index << 8 | 1;
+	struct qp_card *card = NULL;
+
+	op.rkey = key;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	op.rkey = 16384u << 8;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	assert_in_range(shm_ep_key_room(r->b.ep, index), index + 1, 16384);
+	assert_int_equal(shm_ep_key_room(r->b.ep, 16384), 16384);
+	shm_ep_keys(r->b.ep)[index] = *r->key;
+	shm_ep_keys(r->b.ep)[index].key = op.rkey = key;
+	for (uint32_t b = 0; b < 20; b++)
+		card = shm_ep_add_block(r->b.ep, BLOCK + 1 + b);
+	card[20] = *r->card;
+	card[20].qpn = op.dqpn = (BLOCK + 20) << 14 | 20;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_memory_equal(r->mem, r->src, 8);
+	op.dqpn += 21;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
 }
 
 /* A row of operations: the QP stays locked and announced until the last one, or until direct_end(). */
@@ -313,7 +341,8 @@ static void dying_requester(const char *sock, int fd)
 		_exit(1);
 	l = (struct shm_link *)link;
 	smp_store_mb(&l->tx.h->placing, 18);
-	if (!card_trylock(&l->exp->card[17], 3) || write(fd, "x", 1) != 1)
+	if (!shm_link_block_open(l, 0) || !card_trylock(&l->exp->card[17], 3) ||
+	    write(fd, "x", 1) != 1)
 		_exit(2);
 	pause();
 }
@@ -387,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_write_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_now, setup, teardown),

@@ -82,7 +82,7 @@ const struct link_user_ops t_host = {
 
 void node_open(struct node *n, uint32_t proc, bool no_cma)
 {
-	struct shm_cfg cfg = { .host = &t_host, .host_arg = n, .nkeys = 64, .ncards = 128,
+	struct shm_cfg cfg = { .host = &t_host, .host_arg = n, .nkeys = 16384, .ncards = 128,
 			       .no_cma = no_cma };
 
 	memset(n, 0, sizeof(*n));
@@ -149,6 +149,7 @@ void rig_open(struct rig *r, const struct qp_card *card, const struct key_card *
 	node_open(&r->b, 2, false);
 	r->card = &shm_ep_add_block(r->b.ep, card->qpn >> 14)[card->qpn & 0x3fff];
 	*r->card = *card;
+	assert_true(shm_ep_key_room(r->b.ep, key->key >> 8) > key->key >> 8);
 	r->key = &shm_ep_keys(r->b.ep)[key->key >> 8];
 	*r->key = *key;
 	/* The thread keeps running: its end would count as the death of the endpoint. */

@@ -354,7 +354,7 @@ static noinline enum resp_step resp_chk_flush_key(struct resp_ctx *c)
 	uint32_t len = seg->dma_len, index = seg->rkey >> 8;
 	uint64_t va = seg->va;
 
-	if (seg->imm & SEG_FETH_MR << SEG_FETH_SEL_SHIFT && index <= DEV_MAX_KEY_INDEX) {
+	if (seg->imm & SEG_FETH_MR << SEG_FETH_SEL_SHIFT && index < c->qp->dev->nkeys) {
 		va = c->qp->dev->keys[index].iova;
 		len = 0;
 	}
