@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -88,9 +89,40 @@ static void limited(int which, const char *counted)
 		say("%s: %s", sources[s], h_holds(p[s], 3, MB) ? "kept" : "lost");
 }
 
+static int return_seven(void *arg)
+{
+	(void)arg;
+	return 7;
+}
+
 static void limit_as(void)
 {
 	limited(RLIMIT_AS, "VmSize:");
+}
+
+static void *thread_idle(void *arg)
+{
+	return arg;
+}
+
+/* A limit in bytes, and not by what the process has: addresses that no memory is behind take little of it. */
+static void limit_as_later(void)
+{
+	pthread_t t;
+	uint8_t *p;
+	int rc;
+
+	set_limit(RLIMIT_AS, 1024 * MB);
+	for (enum source s = 0; s < SOURCES; s++) {
+		p = h_filled(s, 64 * MB, 4);
+		say("%s: %s", sources[s], h_holds(p, 4, 64 * MB) ? "kept" : "lost");
+		h_put(s, p, 64 * MB);
+	}
+	rc = pthread_create(&t, NULL, thread_idle, NULL);
+	say("thread: %s", strerrorname_np(rc));
+	if (!rc)
+		pthread_join(t, NULL);
+	say("child %d", h_in_child(return_seven, NULL));
 }
 
 static void limit_data(void)
@@ -187,6 +219,32 @@ static void locked(void)
 		if (q)
 			h_put(s, q, 32 * MB);
 	}
+}
+
+static bool may_lock(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+	struct rlimit rl;
+
+	if (syscall(SYS_capget, &h, d) || getrlimit(RLIMIT_MEMLOCK, &rl))
+		die("capget: %m");
+	return rl.rlim_cur == RLIM_INFINITY || d[0].effective & (1U << CAP_IPC_LOCK);
+}
+
+/* mlockall() makes the pages of all mappings: what the program has, and the stack of a thread more. */
+static void lock_current(void)
+{
+	long before = h_proc("status", "VmRSS:");
+	uint8_t *p = h_filled(BY_ALIGNED, MB, 3);
+	int rc = may_lock() ? mlockall(MCL_CURRENT | MCL_FUTURE) : 1;
+
+	say("mlockall %d", rc);
+	say("%s", h_proc("status", "VmRSS:") - before < 32 << 10 ? "little memory" : "much memory");
+	say("%s", h_holds(p, 3, MB) ? "kept" : "lost");
+	free(p);
+	rc = munlockall();
+	say("munlockall %d, %ld", rc, h_proc("status", "VmLck:"));
 }
 
 static const char *volatile doing = "nothing";
@@ -362,10 +420,12 @@ static void overcommit(void)
 
 const struct hcase limit_cases[] = {
 	{ "limit-as", limit_as },
+	{ "limit-as-later", limit_as_later },
 	{ "limit-data", limit_data },
 	{ "limit-fsize", limit_fsize },
 	{ "limit-nofile", limit_nofile },
 	{ "locked", locked },
+	{ "lock-current", lock_current },
 	{ "sandbox-trap", sandbox_trap },
 	{ "sandbox-errno", sandbox_errno },
 	{ "sandbox-first", sandbox_first },
