@@ -449,6 +449,7 @@ static void *progress_thread(void *arg)
 	struct pollstate_seen seen;
 	ns_t page_at = 0, until;
 
+	engine.host->thread_own();
 	pollstate_seen_reset(&seen, 0);
 	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);

@@ -12,17 +12,11 @@
 #include "preload/signals_internal.h"
 
 HOOK int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
-HOOK int __sigsuspend(const sigset_t *set);
 /* Needs other feature-test macros for its declaration. */
 HOOK sighandler_t bsd_signal(int sig, sighandler_t handler);
 
 /* By signal: which of SIGSEGV and SIGBUS the program has put into the mask of its handler (OWN_SEGV, OWN_BUS). */
 static uint8_t handler_bits[NSIG];
-
-static bool handlers_owned(void)
-{
-	return smp_load_acquire(&signals_owned);
-}
 
 static bool own_signal(int sig)
 {
@@ -61,6 +55,8 @@ static int own_action(int sig, const struct sigaction *act, struct sigaction *ol
 			return -1;
 	}
 	signals_exchange(sig, act ? &copy : NULL, old);
+	if (act && copy.sa_handler == SIG_IGN)
+		signals_forget_pending(own_bit(sig));
 	return 0;
 }
 
@@ -157,6 +153,22 @@ static uint8_t own_blocked_after(int how, uint8_t bits)
 	return signals_tls.blocked;
 }
 
+/*
+ * In a vfork child. Its first change makes the record of its parent's thread real, from which on the kernel has its mask;
+ * the parent's record does not change.
+ */
+static int change_mask_child(int (*fn)(int, const sigset_t *, sigset_t *), int how,
+			     const sigset_t *set, sigset_t *old)
+{
+	pid_t pid = (pid_t)sys_call(SYS_getpid);
+
+	if (signals_tls.vfork_child != pid) {
+		signals_tls.vfork_child = pid;
+		mask_change(SIG_BLOCK, mask_of_bits(signals_tls.blocked));
+	}
+	return fn(how, set, old);
+}
+
 static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
 		       sigset_t *old)
 {
@@ -174,8 +186,8 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 		if (how != SIG_UNBLOCK)
 			own_strip(&copy);
 	}
-	if (now != was && !preload_owns_tables())
-		return fn(how, set, old);
+	if ((now != was || was) && !preload_owns_tables())
+		return change_mask_child(fn, how, set, old);
 	ret = fn(how, set ? &copy : NULL, old);
 	if (ret)
 		return ret;
@@ -273,22 +285,8 @@ HOOK sighandler_t sigset(int sig, sighandler_t handler)
 	return was ? SIG_HOLD : old;
 }
 
-/* The mask of the wait also applies to handlers that run during it, so SIGSEGV and SIGBUS are removed from it. */
-HOOK int sigsuspend(const sigset_t *set)
-{
-	sigset_t copy;
-
-	if (likely(!handlers_owned()) || !set)
-		return REAL(sigsuspend)(set);
-	copy = *set;
-	own_strip(&copy);
-	return REAL(sigsuspend)(&copy);
-}
-
 /* Other names of the same functions in libc. */
 extern __typeof__(sigaction) __sigaction __attribute__((alias("sigaction"), copy(sigaction))) HOOK;
-extern __typeof__(sigsuspend) __sigsuspend
-	__attribute__((alias("sigsuspend"), copy(sigsuspend))) HOOK;
 extern __typeof__(signal) bsd_signal __attribute__((alias("signal"), copy(signal))) HOOK;
 extern __typeof__(signal) ssignal __attribute__((alias("signal"), copy(signal))) HOOK;
 extern __typeof__(sysv_signal) __sysv_signal

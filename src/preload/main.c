@@ -30,6 +30,7 @@ static struct engine_ops host = {
 	.ucma_put = preload_ucma_put,
 	.thread_enter = signals_thread_enter,
 	.thread_leave = signals_thread_leave,
+	.thread_own = signals_thread_own,
 	.heap_watch = heap_watch,
 	.rused_path = rused_path,
 };

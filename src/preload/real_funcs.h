@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "preload/real_signal.h"
 #include "preload/real_walk.h"
 
 struct iovec;
@@ -131,17 +132,6 @@ struct statx;
 	  (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))    \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
-	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \
-	X(sighandler_t, signal, (int, sighandler_t))                           \
-	X(sighandler_t, sysv_signal, (int, sighandler_t))                      \
-	X(sighandler_t, sigset, (int, sighandler_t))                           \
-	X(int, sigignore, (int))                                               \
-	X(int, sighold, (int))                                                 \
-	X(int, sigrelse, (int))                                                \
-	X(int, sigprocmask, (int, const sigset_t *, sigset_t *))               \
-	X(int, pthread_sigmask, (int, const sigset_t *, sigset_t *))           \
-	X(int, sigblock, (int))                                                \
-	X(int, sigsetmask, (int))                                              \
-	X(int, sigsuspend, (const sigset_t *))
+	REAL_SIGNAL_FUNCS(X)
 
 #endif

@@ -17,6 +17,8 @@
  * run such a handler, they stay unblocked, and signals_tls.blocked records that the program has
  * blocked them. If it does, nothing is recorded, and signals_leave() blocks them again: the handler
  * may end by siglongjmp(), which restores the real mask but could not remove the record.
+ *
+ * What is sent to a thread that blocks it by record, and calls of libc that depend on the real mask: signals_pending.c.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -30,9 +32,6 @@
 
 __thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
 bool signals_owned;
-
-#define BIT(sig) (1ull << ((sig) - 1))
-#define OWN_MASK (BIT(SIGSEGV) | BIT(SIGBUS))
 
 /*
  * The program's actions. Read in signal handlers, hence a sequence lock. `lock` is that of the writers. Index 0 SIGSEGV,
@@ -50,30 +49,16 @@ static struct {
 #define ACT_TRIES 1000
 #define ACT_NAPS 1000
 
-static uint8_t own_bit(int sig)
-{
-	return sig == SIGSEGV ? OWN_SEGV : sig == SIGBUS ? OWN_BUS : 0;
-}
-
 static struct sigaction *act_entry(int sig)
 {
 	return &table.act[sig == SIGBUS];
-}
-
-/* Raw system call with an 8-byte set: libc does not let programs block its internal signals. */
-static uint64_t mask_change(int how, uint64_t set)
-{
-	uint64_t old = 0;
-
-	sys_call(SYS_rt_sigprocmask, how, &set, &old, sizeof(set));
-	return old;
 }
 
 /*
  * A writer may have lost its CPU, but not for as long as this: then it is a thread that a forked child does not have, and the
  * default action ends the child.
  */
-static void act_read(int sig, struct sigaction *act)
+void signals_action(int sig, struct sigaction *act)
 {
 	const struct timespec nap = { .tv_nsec = NS_MS };
 
@@ -115,6 +100,7 @@ void signals_forked(void)
 		seqlock_write_end(&table.seq);
 	}
 	table.lock = 0;
+	signals_pending_forked();
 }
 
 static void send_to_self(int sig)
@@ -133,7 +119,7 @@ static void act_default(int sig, bool fault)
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
 	REAL(sigaction)(sig, &dfl, NULL);
-	mask_change(SIG_UNBLOCK, BIT(sig));
+	mask_change(SIG_UNBLOCK, SIG_BIT(sig));
 	if (!fault)
 		send_to_self(sig);
 }
@@ -242,26 +228,26 @@ static void fault_tell(int sig, const siginfo_t *si, const ucontext_t *uc)
 static void call_program(const struct sigaction *act, int sig, siginfo_t *si, ucontext_t *uc)
 {
 	uintptr_t sp = act->sa_flags & SA_ONSTACK ? 0 : interrupted_stack(uc);
-	uint64_t mask, more;
+	uint32_t depth = signals_tls.depth;
+	uint64_t more;
 
 	/* The interrupted stack has no room for the handler: die, as the kernel would kill the process. */
 	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
 		act_default(sig, si->si_code > 0);
 		return;
 	}
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	/* Not to uc's mask: of a wait with a mask, that is the one after the wait. */
 	memcpy(&more, &act->sa_mask, sizeof(more));
-	mask |= more;
 	if (!(act->sa_flags & SA_NODEFER))
-		mask |= BIT(sig);
-	mask_change(SIG_SETMASK, mask);
+		more |= SIG_BIT(sig);
+	mask_change(SIG_BLOCK, more);
 	engine_thread_ready = false;
-	signals_tls.depth++;
+	signals_tls.depth = depth + 1;
 	if (sp)
 		call_on_stack(sp, act->sa_sigaction, sig, si, uc);
 	else
 		act->sa_sigaction(sig, si, uc);
-	signals_tls.depth--;
+	signals_tls.depth = depth;
 }
 
 static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
@@ -269,14 +255,15 @@ static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	bool fault = si->si_code > 0;
 	struct sigaction act;
 
-	if (signals_tls.blocked & own_bit(sig)) {
-		if (fault)
-			act_default(sig, fault);
-		else
-			signals_tls.pending |= own_bit(sig);
+	if (!fault && signals_held(sig)) {
+		signals_record(sig, si);
 		return;
 	}
-	act_read(sig, &act);
+	if (signals_tls.blocked & own_bit(sig)) {
+		act_default(sig, fault);
+		return;
+	}
+	signals_action(sig, &act);
 	if (act.sa_handler == SIG_IGN && !fault)
 		return;
 	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
@@ -324,18 +311,6 @@ int signals_install(int sig, const struct sigaction *program)
 	return REAL(sigaction)(sig, &own, NULL);
 }
 
-/* Sends signals again that arrived while the program had them blocked. */
-void signals_flush_pending(void)
-{
-	uint8_t due = signals_tls.pending & ~signals_tls.blocked;
-
-	signals_tls.pending &= ~due;
-	if (due & OWN_SEGV)
-		send_to_self(SIGSEGV);
-	if (due & OWN_BUS)
-		send_to_self(SIGBUS);
-}
-
 void signals_attach(void)
 {
 	static const int own[] = { SIGSEGV, SIGBUS };
@@ -351,31 +326,29 @@ void signals_attach(void)
 	}
 	smp_store_release(&signals_owned, true);
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		act_read(own[i], &act);
+		signals_action(own[i], &act);
 		signals_install(own[i], &act);
 	}
 	signals_strip_handlers();
 	errno = e;
 }
 
-static uint8_t bits_of_mask(uint64_t mask)
-{
-	return (mask & BIT(SIGSEGV) ? OWN_SEGV : 0) | (mask & BIT(SIGBUS) ? OWN_BUS : 0);
-}
-
+/* Blocked, or to be blocked, before it is unblocked: a signal that is pending comes at once, and must be recorded. */
 void signals_enter_slow(struct thread_guard *g)
 {
 	int e = errno;
-	uint64_t mask = mask_change(SIG_UNBLOCK, OWN_MASK);
+	uint64_t mask = mask_change(SIG_BLOCK, 0) & OWN_MASK;
 
-	if (!(mask & OWN_MASK)) {
+	if (!mask) {
 		engine_thread_ready = true;
 		signals_tls.depth = 0;
 	} else if (signals_tls.depth) {
 		g->restore = true;
-		g->mask = mask & OWN_MASK;
+		g->mask = mask;
+		mask_change(SIG_UNBLOCK, mask);
 	} else {
 		signals_tls.blocked |= bits_of_mask(mask);
+		mask_change(SIG_UNBLOCK, mask);
 		engine_thread_ready = true;
 	}
 	errno = e;
@@ -391,10 +364,19 @@ void signals_thread_leave(const struct thread_guard *g)
 	signals_leave(g);
 }
 
+void signals_thread_own(void)
+{
+	signals_tls.engine = true;
+	mask_change(SIG_UNBLOCK, OWN_MASK);
+	engine_thread_ready = true;
+}
+
+/* In a window, what was recorded meanwhile must be the kernel's again. */
 void signals_leave_slow(const struct thread_guard *g)
 {
 	int e = errno;
 
 	mask_change(SIG_BLOCK, g->mask);
+	signals_send_pending(bits_of_mask(g->mask));
 	errno = e;
 }

@@ -11,7 +11,7 @@ lib=$RUSE_BUILD/libruse.so
 # Not needed: the descriptors of libruse are real ones, on which the real calls do the right
 # thing.
 not_needed="
-poll ppoll __poll_chk __ppoll_chk select pselect epoll_create epoll_create1 epoll_ctl epoll_wait
+poll __poll_chk select epoll_create epoll_create1 epoll_ctl epoll_wait
 mremap msync madvise eventfd pipe pipe2 socketpair accept accept4 listen shutdown
 timerfd_create timerfd_settime inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 fdopen fclose fflush fgets fgetc getc fputc fputs fread fwrite fprintf fscanf ftell fseek rewind
@@ -20,7 +20,7 @@ readdir readdir64 closedir dirfd rewinddir alphasort alphasort64 versionsort
 unlink mkdir rmdir rename mkstemp mkstemp64 mkostemp64 ftruncate ftruncate64
 pwrite pwrite64 fsync flock statfs statfs64 fstatfs fstatfs64 chown chmod fchmod getcwd
 sigaltstack sigaddset sigdelset sigemptyset sigfillset sigismember siglongjmp __sigsetjmp
-sigwait sigwaitinfo sigtimedwait signalfd raise kill pthread_kill
+signalfd raise kill pthread_kill
 "
 
 # Families of function names that are checked.

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# SIGSEGV and SIGBUS, blocked by the program, are inherited, pending and waited for as without ruse. See harmless.c.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source=tests/system/harmless.inc
+. "${BASH_SOURCE%/*}/harmless.inc"
+
+harmless_group sigmask
+harmless_end
