@@ -45,6 +45,22 @@ static void add_bits(sigset_t *set, uint8_t bits)
 
 /* Actions. */
 
+/*
+ * Makes it what the kernel would tell of it. libc adds the same restorer to each action, and so to that of the real
+ * handler; from Linux 5.11 on, the kernel drops unknown flags.
+ */
+static void own_action_kept(int sig, struct sigaction *act)
+{
+	struct sigaction now;
+
+	sigdelset(&act->sa_mask, SIGKILL);
+	sigdelset(&act->sa_mask, SIGSTOP);
+	if (REAL(sigaction)(sig, NULL, &now))
+		return;
+	act->sa_flags = (act->sa_flags & SA_EMULATED) | (now.sa_flags & ~SA_EMULATED);
+	act->sa_restorer = now.sa_restorer;
+}
+
 static int own_action(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction copy;
@@ -53,6 +69,7 @@ static int own_action(int sig, const struct sigaction *act, struct sigaction *ol
 		copy = *act;
 		if (signals_install(sig, &copy))
 			return -1;
+		own_action_kept(sig, &copy);
 	}
 	signals_exchange(sig, act ? &copy : NULL, old);
 	if (act && copy.sa_handler == SIG_IGN)
@@ -105,7 +122,8 @@ HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 	return own_signal(sig) ? own_action(sig, act, old) : other_action(sig, act, old);
 }
 
-static sighandler_t own_signal_set(int sig, sighandler_t handler, int flags)
+/* in_mask: the signal is blocked while its handler runs. */
+static sighandler_t own_signal_set(int sig, sighandler_t handler, int flags, bool in_mask)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
 
@@ -114,28 +132,61 @@ static sighandler_t own_signal_set(int sig, sighandler_t handler, int flags)
 		return SIG_ERR;
 	}
 	sigemptyset(&act.sa_mask);
-	if (!(flags & SA_NODEFER))
+	if (in_mask)
 		sigaddset(&act.sa_mask, sig);
 	return own_action(sig, &act, &old) ? SIG_ERR : old.sa_handler;
 }
 
+/* signal() and the like, of another signal, have set a mask without the two. */
+static sighandler_t other_set(int sig, sighandler_t ret)
+{
+	if (unlikely(handlers_owned() && ret != SIG_ERR && handler_bits[sig]) &&
+	    preload_owns_tables())
+		WRITE_ONCE(handler_bits[sig], 0);
+	return ret;
+}
+
+/* The signals for which siginterrupt() has told signal() not to set SA_RESTART. In a vfork child the parent's, as in libc. */
+static uint8_t interrupts;
+
+/* The real function changes SA_RESTART of the real handler, which own_action() puts right. */
+HOOK int siginterrupt(int sig, int interrupt)
+{
+	struct sigaction act;
+	int ret = REAL(siginterrupt)(sig, interrupt);
+
+	if (ret || !own_bit(sig))
+		return ret;
+	if (interrupt)
+		interrupts |= own_bit(sig);
+	else
+		interrupts &= ~own_bit(sig);
+	if (!own_signal(sig))
+		return ret;
+	own_action(sig, NULL, &act);
+	act.sa_flags = interrupt ? act.sa_flags & ~SA_RESTART : act.sa_flags | SA_RESTART;
+	return own_action(sig, &act, NULL);
+}
+
 HOOK sighandler_t signal(int sig, sighandler_t handler)
 {
-	return own_signal(sig) ? own_signal_set(sig, handler, SA_RESTART) :
-				 REAL(signal)(sig, handler);
+	if (!own_signal(sig))
+		return other_set(sig, REAL(signal)(sig, handler));
+	return own_signal_set(sig, handler, own_bit(sig) & interrupts ? 0 : SA_RESTART, true);
 }
 
 HOOK sighandler_t sysv_signal(int sig, sighandler_t handler)
 {
-	return own_signal(sig) ? own_signal_set(sig, handler, (int)SA_RESETHAND | SA_NODEFER) :
-				 REAL(sysv_signal)(sig, handler);
+	if (!own_signal(sig))
+		return other_set(sig, REAL(sysv_signal)(sig, handler));
+	return own_signal_set(sig, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
 HOOK int sigignore(int sig)
 {
 	if (!own_signal(sig))
-		return REAL(sigignore)(sig);
-	return own_signal_set(sig, SIG_IGN, SA_NODEFER) == SIG_ERR ? -1 : 0;
+		return other_set(sig, REAL(sigignore)(sig) ? SIG_ERR : SIG_DFL) == SIG_ERR ? -1 : 0;
+	return own_signal_set(sig, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
 
 /* Masks. */
@@ -254,6 +305,11 @@ HOOK int sigblock(int mask)
 	return likely(!handlers_owned()) ? REAL(sigblock)(mask) : change_bsd(SIG_BLOCK, mask);
 }
 
+HOOK int siggetmask(void)
+{
+	return likely(!handlers_owned()) ? REAL(siggetmask)() : change_bsd(SIG_BLOCK, 0);
+}
+
 HOOK int sigsetmask(int mask)
 {
 	return likely(!handlers_owned()) ? REAL(sigsetmask)(mask) : change_bsd(SIG_SETMASK, mask);
@@ -270,7 +326,8 @@ HOOK sighandler_t sigset(int sig, sighandler_t handler)
 	struct sigaction act;
 
 	if (!own_signal(sig))
-		return REAL(sigset)(sig, handler);
+		return handler == SIG_HOLD ? REAL(sigset)(sig, handler) :
+					     other_set(sig, REAL(sigset)(sig, handler));
 	was = signals_tls.blocked & (sig == SIGSEGV ? OWN_SEGV : OWN_BUS);
 	if (handler == SIG_HOLD) {
 		if (change_one(SIG_BLOCK, sig))
@@ -278,7 +335,7 @@ HOOK sighandler_t sigset(int sig, sighandler_t handler)
 		own_action(sig, NULL, &act);
 		old = act.sa_handler;
 	} else {
-		old = own_signal_set(sig, handler, SA_NODEFER);
+		old = own_signal_set(sig, handler, 0, false);
 		if (old == SIG_ERR || change_one(SIG_UNBLOCK, sig))
 			return SIG_ERR;
 	}

@@ -19,12 +19,14 @@
 	X(sighandler_t, sysv_signal, (int, sighandler_t))                      \
 	X(sighandler_t, sigset, (int, sighandler_t))                           \
 	X(int, sigignore, (int))                                               \
+	X(int, siginterrupt, (int, int))                                       \
 	X(int, sighold, (int))                                                 \
 	X(int, sigrelse, (int))                                                \
 	X(int, sigprocmask, (int, const sigset_t *, sigset_t *))               \
 	X(int, pthread_sigmask, (int, const sigset_t *, sigset_t *))           \
 	X(int, sigblock, (int))                                                \
 	X(int, sigsetmask, (int))                                              \
+	X(int, siggetmask, (void))                                             \
 	X(int, sigpending, (sigset_t *))                                       \
 	X(int, sigwait, (const sigset_t *, int *))                             \
 	X(int, sigwaitinfo, (const sigset_t *, siginfo_t *))                   \

@@ -297,7 +297,7 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 }
 
 /*
- * Installs the real handler. SA_RESTART is the only flag of the program that the kernel must know.
+ * Installs the real handler. Of the emulated flags, SA_RESTART is the only one that the kernel must know.
  */
 int signals_install(int sig, const struct sigaction *program)
 {
@@ -307,7 +307,7 @@ int signals_install(int sig, const struct sigaction *program)
 	sigemptyset(&own.sa_mask);
 	if (program->sa_handler == SIG_IGN)
 		own.sa_flags |= SA_RESTART;
-	own.sa_flags |= program->sa_flags & SA_RESTART;
+	own.sa_flags |= program->sa_flags & (SA_RESTART | ~SA_EMULATED);
 	return REAL(sigaction)(sig, &own, NULL);
 }
 

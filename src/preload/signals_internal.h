@@ -10,6 +10,11 @@
 #define SIG_BIT(sig) (1ull << ((sig) - 1))
 #define OWN_MASK (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS))
 
+/* The flags that ruse carries out, or that mean nothing for the two signals. The others are the real handler's, too. */
+#define SA_EMULATED                                                                                \
+	((int)SA_RESETHAND | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | \
+	 SA_NODEFER)
+
 /* Copies the program's action for SIGSEGV or SIGBUS to old, then sets act (NULL: unchanged). */
 void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old);
 /* The program's action. In signal handlers, too. */

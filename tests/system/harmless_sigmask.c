@@ -3,6 +3,7 @@
  * SIGSEGV and SIGBUS blocked by the program (harmless.c): new programs and threads inherit the block, signals that come
  * meanwhile are pending, and waits with a mask deliver them.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,6 +20,9 @@
 #include <unistd.h>
 #include "harmless.h"
 #include "verbs.h"
+
+/* Programs still use the functions of System V and BSD. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 #define GREP "/bin/grep"
 #define PATTERN "^SigBlk\\|^SigPnd"
@@ -492,6 +496,70 @@ static void suspend(void)
 	tell_wait("end", 0);
 }
 
+/* Actions, as they are told. */
+
+static void tell_action(const char *when, int sig)
+{
+	struct sigaction sa;
+	char mask[64];
+
+	if (sigaction(sig, NULL, &sa))
+		die("sigaction: %m");
+	say("%s: %s, flags %#x, restorer %d, mask%s%s", when,
+	    sa.sa_handler == SIG_DFL ? "default" : sa.sa_handler == SIG_IGN ? "ignored" : "handler",
+	    (unsigned int)sa.sa_flags, sa.sa_restorer != NULL, names_of(&sa.sa_mask, mask),
+	    sigismember(&sa.sa_mask, SIGKILL) == 1 ? " KILL" : "");
+}
+
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
+static void actions_of(int sig)
+{
+	/* Two flags that the kernel does not know. */
+	struct sigaction sa = { .sa_handler = on_nothing,
+				.sa_flags = (int)SA_RESETHAND | 0x20000000 | 0x400 };
+
+	tell_action("at first", sig);
+	signal(sig, on_nothing);
+	tell_action("signal", sig);
+	siginterrupt(sig, 1);
+	tell_action("siginterrupt", sig);
+	signal(sig, on_nothing);
+	tell_action("signal, interrupts", sig);
+	siginterrupt(sig, 0);
+	tell_action("siginterrupt", sig);
+	signal(sig, on_nothing);
+	tell_action("signal, restarts", sig);
+	sysv_signal(sig, on_nothing);
+	tell_action("sysv_signal", sig);
+	sigset(sig, on_nothing);
+	tell_action("sigset", sig);
+	sigignore(sig);
+	tell_action("sigignore", sig);
+	sigfillset(&sa.sa_mask);
+	sigaction(sig, &sa, NULL);
+	tell_action("sigaction", sig);
+	raise(sig);
+	tell_action("raised", sig);
+	signal(sig, SIG_DFL);
+	tell_action("default", sig);
+}
+
+static void actions(void)
+{
+	/* The linker warns of a call. */
+	int (*get)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "siggetmask");
+
+	actions_of(SIGSEGV);
+	actions_of(SIGBUS);
+	actions_of(SIGUSR1);
+	change(SIG_SETMASK, SIGSEGV, 0);
+	say("siggetmask: %x", (unsigned int)get());
+}
+
 const struct hcase sigmask_cases[] = {
 	{ "sigmask-exec", mask_exec },
 	{ "sigmask-spawn", mask_spawn },
@@ -500,5 +568,6 @@ const struct hcase sigmask_cases[] = {
 	{ "sigmask-pending-wait", pending_wait },
 	{ "sigmask-waits", waits_masks },
 	{ "sigmask-suspend", suspend },
+	{ "sigmask-actions", actions },
 	{ 0 },
 };
