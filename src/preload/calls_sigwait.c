@@ -40,36 +40,69 @@ HOOK int sigpending(sigset_t *set)
 	return ret;
 }
 
-HOOK int sigtimedwait(const sigset_t *set, siginfo_t *si, const struct timespec *ts)
+/* What the thread has inherited becomes a record, as when it uses the engine. */
+static void wait_settle(void)
+{
+	struct thread_guard g = { 0 };
+
+	if (unlikely(!engine_thread_ready && !signals_tls.depth) && preload_owns_tables())
+		signals_enter_slow(&g);
+}
+
+static bool wait_needs_window(void)
+{
+	if (likely(!handlers_owned()))
+		return false;
+	wait_settle();
+	return signals_tls.blocked;
+}
+
+/* sigtimedwait(). If another thread has taken the signal for which this one was nudged, the whole time begins again. */
+static int wait_in_window(const sigset_t *set, siginfo_t *si, const struct timespec *ts)
 {
 	struct signals_window w;
+	siginfo_t none;
+	uint64_t word = 0;
 	int ret;
 
-	signals_window_begin(&w);
-	ret = REAL(sigtimedwait)(set, si, ts);
+	if (!si)
+		si = &none;
+	/* If it cannot be read, the kernel answers EFAULT. */
+	umem_copy(&word, set, sizeof(word));
+	signals_window_begin_slow(&w, bits_of_mask(word));
+	do
+		ret = REAL(sigtimedwait)(set, si, ts);
+	while (ret > 0 && signals_is_nudge(si) && !signals_take_shared(ret, si));
 	signals_window_end(&w);
 	return ret;
+}
+
+HOOK int sigtimedwait(const sigset_t *set, siginfo_t *si, const struct timespec *ts)
+{
+	return wait_needs_window() ? wait_in_window(set, si, ts) : REAL(sigtimedwait)(set, si, ts);
 }
 
 HOOK int sigwaitinfo(const sigset_t *set, siginfo_t *si)
 {
-	struct signals_window w;
-	int ret;
-
-	signals_window_begin(&w);
-	ret = REAL(sigwaitinfo)(set, si);
-	signals_window_end(&w);
-	return ret;
+	return wait_needs_window() ? wait_in_window(set, si, NULL) : REAL(sigwaitinfo)(set, si);
 }
 
 HOOK int sigwait(const sigset_t *set, int *sig)
 {
-	struct signals_window w;
-	int ret;
+	int e = errno, ret;
 
-	signals_window_begin(&w);
-	ret = REAL(sigwait)(set, sig);
-	signals_window_end(&w);
+	if (!wait_needs_window())
+		return REAL(sigwait)(set, sig);
+	do
+		ret = wait_in_window(set, NULL, NULL);
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0) {
+		ret = errno;
+	} else {
+		*sig = ret;
+		ret = 0;
+	}
+	errno = e;
 	return ret;
 }
 
@@ -89,6 +122,7 @@ static void masked_begin_slow(struct masked_wait *m, const sigset_t *mask, bool 
 {
 	uint64_t word;
 
+	wait_settle();
 	if (umem_copy(&word, mask, sizeof(word)))
 		return;
 	if ((word & OWN_MASK || signals_tls.blocked) && !preload_owns_tables())

@@ -285,11 +285,22 @@ static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
  */
 static void fault_handler(int sig, siginfo_t *si, void *uc)
 {
+	siginfo_t shared;
 	int e = errno;
 
 	if (si->si_code > 0 && umem_fix_fault(uc)) {
 		errno = e;
 		return;
+	}
+	if (signals_is_nudge(si)) {
+		/* Held: the thread has left its wait by siglongjmp(), or will look itself (signals_leave_slow()). */
+		if (signals_held(sig)) {
+			signals_waiter_end();
+			return;
+		}
+		if (!signals_take_shared(sig, &shared))
+			return;
+		si = &shared;
 	}
 	if (si->si_code > 0)
 		fault_tell(sig, si, uc);

@@ -63,11 +63,13 @@ void signals_thread_own(void);
 struct signals_window {
 	uint8_t bits;		/* 0: none */
 	bool child;		/* of a vfork child */
+	bool waits;		/* for one of the two signals */
 	uint32_t depth;
 	uint64_t mask;		/* to be unblocked at the end */
 };
 
-void signals_window_begin_slow(struct signals_window *w);
+/* wanted: the signals that the call waits for. */
+void signals_window_begin_slow(struct signals_window *w, uint8_t wanted);
 void signals_window_end_slow(const struct signals_window *w);
 
 /* Both preserve errno, and are async-signal-safe. */
@@ -75,7 +77,7 @@ static inline void signals_window_begin(struct signals_window *w)
 {
 	w->bits = 0;
 	if (unlikely(handlers_owned() && signals_tls.blocked))
-		signals_window_begin_slow(w);
+		signals_window_begin_slow(w, 0);
 }
 
 static inline void signals_window_end(const struct signals_window *w)

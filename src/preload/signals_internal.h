@@ -54,6 +54,12 @@ static inline uint64_t mask_of_bits(uint8_t bits)
 bool signals_held(int sig);
 /* Keeps a signal that has just come. */
 void signals_record(int sig, const siginfo_t *si);
+/* Does another thread tell by this that the signal is pending for the process? */
+bool signals_is_nudge(const siginfo_t *si);
+/* This thread waits no longer. Another waiter is nudged for what it has not taken. Preserves errno. */
+void signals_waiter_end(void);
+/* Takes a signal that is pending for the process. False: there is none. */
+bool signals_take_shared(int sig, siginfo_t *si);
 /* The signals that are pending for this thread, blocked or not. */
 uint8_t signals_pending_bits(void);
 /* Sends those of them again that are among bits. The kernel must block them. */

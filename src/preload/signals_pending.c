@@ -2,15 +2,19 @@
 /*
  * SIGSEGV and SIGBUS while the program has them blocked
  *
- * The kernel does not block them (signals.c), so it delivers what is sent, and fault_handler() records it here. A signal
- * that kill() has sent is pending for the process, another one for the thread; the kernel does not tell to which of the
- * two sigqueue() has sent it. When the program unblocks a signal, it is sent again with its siginfo.
+ * The kernel does not block them (signals.c), so it delivers what is sent, and fault_handler() records it here. What
+ * tgkill() has sent is pending for the thread, all else for the process: the siginfo does not tell sigqueue() from
+ * pthread_sigqueue(). When the program unblocks a signal, it is sent again with its siginfo.
  *
  * A window is a call of libc in which the kernel must know: it gets the mask and what is pending, and both are taken back
  * at the end. In a wait with a mask, all signals are blocked until the kernel has put the mask of the wait in force, so
  * what is pending interrupts the call.
+ *
+ * A signal for the process may come to a thread that blocks it by record, while another one waits for it. The waiter is
+ * nudged: it gets the same signal with a siginfo of ruse, and takes the one that is pending.
  */
 #include <pthread.h>
+#include <string.h>
 #include "base/sys.h"
 #include "preload/preload.h"
 #include "preload/signals_internal.h"
@@ -19,8 +23,13 @@
 static struct signals_pending process;
 static uint32_t process_lock;
 
-/* Threads in a window. A handler that leaves one by siglongjmp() is counted for ever. */
+/* Threads in a window or wait. One that siglongjmp() or its cancellation has taken out is counted for ever. */
 static uint32_t windows;
+
+/* Threads that wait: the tid, and above it the signals that they wait for. Under the lock. More do not get nudged. */
+#define WAITERS 16
+#define WAITER_BITS 32
+static uint64_t waiters[WAITERS];
 
 static const int own_signals[] = { SIGSEGV, SIGBUS };
 
@@ -45,17 +54,115 @@ bool signals_held(int sig)
 	return signals_tls.blocked & own_bit(sig) || (signals_tls.engine && READ_ONCE(windows));
 }
 
-void signals_record(int sig, const siginfo_t *si)
+static void pending_put(struct signals_pending *p, int sig, const siginfo_t *si)
 {
-	bool shared = si->si_code == SI_USER || signals_tls.engine;
-	struct signals_pending *p = shared ? &process : &signals_tls.pending;
+	if (p->bits & own_bit(sig))
+		return;
+	p->info[sig == SIGBUS] = *si;
+	WRITE_ONCE(p->bits, (uint8_t)(p->bits | own_bit(sig)));
+}
+
+/* A waiter for the signal if it is pending for the process, else 0. Under the lock. */
+static uint32_t waiter_due(int sig)
+{
+	if (!(process.bits & own_bit(sig)))
+		return 0;
+	for (int i = 0; i < WAITERS; i++)
+		if (waiters[i] >> WAITER_BITS & own_bit(sig))
+			return (uint32_t)waiters[i];
+	return 0;
+}
+
+/* Only a thread itself can be sent what looks like kill(). */
+static bool waiter_nudge(uint32_t tid, int sig)
+{
+	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
+	long pid = sys_call(SYS_getpid);
+
+	si.si_value.sival_ptr = &process;
+	return !sys_call(SYS_rt_tgsigqueueinfo, pid, (long)tid, (long)sig, &si);
+}
+
+static void waiter_forget(uint32_t tid)
+{
 	uint64_t mask = pending_lock();
 
-	if (!(p->bits & own_bit(sig))) {
-		p->info[sig == SIGBUS] = *si;
-		WRITE_ONCE(p->bits, (uint8_t)(p->bits | own_bit(sig)));
-	}
+	for (int i = 0; i < WAITERS; i++)
+		if ((uint32_t)waiters[i] == tid)
+			waiters[i] = 0;
 	pending_unlock(mask);
+}
+
+/* Nudges a waiter if the signal is pending for the process. One may have been cancelled. */
+static void waiters_wake(int sig)
+{
+	uint64_t mask;
+	uint32_t tid;
+	int e = errno;
+
+	for (;;) {
+		mask = pending_lock();
+		tid = waiter_due(sig);
+		pending_unlock(mask);
+		if (!tid || waiter_nudge(tid, sig))
+			break;
+		waiter_forget(tid);
+	}
+	errno = e;
+}
+
+bool signals_is_nudge(const siginfo_t *si)
+{
+	return si->si_code == SI_QUEUE && si->si_value.sival_ptr == &process;
+}
+
+void signals_record(int sig, const siginfo_t *si)
+{
+	bool shared = si->si_code != SI_TKILL || signals_tls.engine;
+	uint64_t mask = pending_lock();
+
+	pending_put(shared ? &process : &signals_tls.pending, sig, si);
+	pending_unlock(mask);
+	if (shared)
+		waiters_wake(sig);
+}
+
+/* A place that is free, or of a thread that has ended. -1: there is none. Under the lock. */
+static int waiter_place(void)
+{
+	long pid = sys_call(SYS_getpid);
+
+	for (int i = 0; i < WAITERS; i++)
+		if (!waiters[i])
+			return i;
+	for (int i = 0; i < WAITERS; i++)
+		if (sys_call(SYS_tgkill, pid, (long)(uint32_t)waiters[i], 0L) == -ESRCH)
+			return i;
+	return -1;
+}
+
+/* This thread waits for these signals from now on. It may be in the table, if a handler has left a wait by siglongjmp(). */
+static void waiter_add(uint8_t bits)
+{
+	uint32_t tid = (uint32_t)sys_call(SYS_gettid);
+	uint64_t mask;
+	int i;
+
+	waiter_forget(tid);
+	if (!bits)
+		return;
+	mask = pending_lock();
+	i = waiter_place();
+	if (i >= 0)
+		waiters[i] = (uint64_t)bits << WAITER_BITS | tid;
+	pending_unlock(mask);
+}
+
+void signals_waiter_end(void)
+{
+	waiter_forget((uint32_t)sys_call(SYS_gettid));
+	for (size_t i = 0; i < ARRAY_SIZE(own_signals); i++)
+		waiters_wake(own_signals[i]);
 }
 
 uint8_t signals_pending_bits(void)
@@ -63,22 +170,28 @@ uint8_t signals_pending_bits(void)
 	return READ_ONCE(signals_tls.pending.bits) | READ_ONCE(process.bits);
 }
 
-/* Moves one from the thread, else from the process. */
-static bool pending_take(int sig, siginfo_t *si)
+static bool pending_take_of(struct signals_pending *p, int sig, siginfo_t *si)
 {
-	struct signals_pending *p = &signals_tls.pending;
 	uint64_t mask = pending_lock();
-	bool found;
+	bool found = p->bits & own_bit(sig);
 
-	if (!(p->bits & own_bit(sig)))
-		p = &process;
-	found = p->bits & own_bit(sig);
 	if (found) {
 		*si = p->info[sig == SIGBUS];
 		WRITE_ONCE(p->bits, (uint8_t)(p->bits & ~own_bit(sig)));
 	}
 	pending_unlock(mask);
 	return found;
+}
+
+bool signals_take_shared(int sig, siginfo_t *si)
+{
+	return pending_take_of(&process, sig, si);
+}
+
+/* Moves one from the thread, else from the process. */
+static bool pending_take(int sig, siginfo_t *si)
+{
+	return pending_take_of(&signals_tls.pending, sig, si) || signals_take_shared(sig, si);
 }
 
 void signals_send_pending(uint8_t bits)
@@ -129,6 +242,7 @@ void signals_pending_forked(void)
 	process.bits = 0;
 	process_lock = 0;
 	windows = 0;
+	memset(waiters, 0, sizeof(waiters));
 }
 
 /*
@@ -144,12 +258,20 @@ static void window_begin_child(struct signals_window *w)
 		w->mask = mask_of_bits(w->bits) & ~mask_change(SIG_BLOCK, mask_of_bits(w->bits));
 }
 
-void signals_window_begin_slow(struct signals_window *w)
+static void window_leave_count(void)
+{
+	/* In a child of fork() the window may be the parent's. */
+	if (READ_ONCE(windows))
+		atomic_dec(&windows, 1u);
+}
+
+void signals_window_begin_slow(struct signals_window *w, uint8_t wanted)
 {
 	int e = errno;
 
 	w->bits = signals_tls.blocked;
 	w->child = false;
+	w->waits = wanted;
 	w->depth = signals_tls.depth;
 	if (!preload_owns_tables()) {
 		window_begin_child(w);
@@ -159,6 +281,8 @@ void signals_window_begin_slow(struct signals_window *w)
 		engine_thread_ready = false;
 		atomic_add(&windows, 1u);
 		w->mask = mask_of_bits(w->bits) & ~mask_change(SIG_BLOCK, mask_of_bits(w->bits));
+		if (wanted)
+			waiter_add(wanted & w->bits);
 		signals_send_pending(w->bits);
 	}
 	errno = e;
@@ -169,13 +293,13 @@ void signals_window_end_slow(const struct signals_window *w)
 {
 	int e = errno;
 
+	if (w->waits)
+		signals_waiter_end();
 	mask_change(SIG_UNBLOCK, w->mask);
 	if (!w->child) {
 		signals_tls.depth = w->depth;
 		engine_thread_ready = false;
-		/* In a child of fork() the window may be the parent's. */
-		if (READ_ONCE(windows))
-			atomic_dec(&windows, 1u);
+		window_leave_count();
 		signals_flush_pending();
 	}
 	errno = e;
@@ -208,6 +332,8 @@ void signals_wait_begin(struct signals_wait *w, uint8_t bits, bool restarts)
 	engine_thread_ready = false;
 	w->was = signals_tls.blocked;
 	signals_tls.blocked = bits;
+	atomic_add(&windows, 1u);
+	waiter_add((OWN_SEGV | OWN_BUS) & ~bits);
 	due = signals_pending_bits() & ~bits;
 	if (restarts)
 		wait_forget_ignored(due);
@@ -221,6 +347,8 @@ void signals_wait_end(const struct signals_wait *w)
 
 	if (likely(!w->active))
 		return;
+	signals_waiter_end();
+	window_leave_count();
 	signals_tls.blocked = w->was;
 	engine_thread_ready = false;
 	mask_change(SIG_SETMASK, w->mask);

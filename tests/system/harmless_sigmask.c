@@ -3,7 +3,6 @@
  * SIGSEGV and SIGBUS blocked by the program (harmless.c): new programs and threads inherit the block, signals that come
  * meanwhile are pending, and waits with a mask deliver them.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,9 +20,6 @@
 #include "harmless.h"
 #include "verbs.h"
 
-/* Programs still use the functions of System V and BSD. */
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 #define GREP "/bin/grep"
 #define PATTERN "^SigBlk\\|^SigPnd"
 #define STATUS "/proc/self/status"
@@ -32,15 +28,14 @@ extern char **environ;
 static char grep_name[] = "grep", grep_pattern[] = PATTERN, grep_file[] = STATUS;
 static char *grep_argv[] = { grep_name, grep_pattern, grep_file, NULL };
 
+/* 0 is no signal. */
 static sigset_t set_of(int a, int b)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	if (a)
-		sigaddset(&set, a);
-	if (b)
-		sigaddset(&set, b);
+	sigaddset(&set, a);
+	sigaddset(&set, b);
 	return set;
 }
 
@@ -127,8 +122,7 @@ static void mask_exec(void)
 	change(SIG_BLOCK, SIGSEGV, SIGBUS);
 	raise(SIGSEGV);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		say("%s", ways[i]);
-		say("fork: %d", h_in_child(exec_pending, (void *)(uintptr_t)ways[i]));
+		say("%s, fork: %d", ways[i], h_in_child(exec_pending, (void *)(uintptr_t)ways[i]));
 		pid = vfork();
 		if (!pid)
 			_exit(exec_by(ways[i]));
@@ -337,12 +331,10 @@ static void pending_wait(void)
 	for (int i = 0; i < 3; i++) {
 		pid = sender(SIGSEGV);
 		say("sigwaitinfo: %d", sigwaitinfo(&set, &si));
-		say("code %d, of the child: %d", si.si_code, si.si_pid == pid);
-		say("child: %d", h_ended(pid));
+		say("code %d, of the child: %d, child: %d", si.si_code, si.si_pid == pid, h_ended(pid));
 		pid = sender(SIGSEGV);
 		say("sigwait: %d", sigwait(&set, &sig));
-		say("taken: %d", sig);
-		say("child: %d", h_ended(pid));
+		say("taken: %d, child: %d", sig, h_ended(pid));
 	}
 	tell("end");
 }
@@ -496,68 +488,50 @@ static void suspend(void)
 	tell_wait("end", 0);
 }
 
-/* Actions, as they are told. */
-
-static void tell_action(const char *when, int sig)
+/* One thread waits, the other ones block the signal: it gets what is sent to the process. */
+static void *take_for_all(void *arg)
 {
-	struct sigaction sa;
-	char mask[64];
+	sigset_t none = set_of(0, 0), segv = set_of(SIGSEGV, 0);
+	siginfo_t si;
+	pid_t pid;
 
-	if (sigaction(sig, NULL, &sa))
-		die("sigaction: %m");
-	say("%s: %s, flags %#x, restorer %d, mask%s%s", when,
-	    sa.sa_handler == SIG_DFL ? "default" : sa.sa_handler == SIG_IGN ? "ignored" : "handler",
-	    (unsigned int)sa.sa_flags, sa.sa_restorer != NULL, names_of(&sa.sa_mask, mask),
-	    sigismember(&sa.sa_mask, SIGKILL) == 1 ? " KILL" : "");
+	for (int i = 0; i < 5; i++) {
+		pid = sender(SIGSEGV);
+		say("sigwaitinfo: %d", sigwaitinfo(&segv, &si));
+		say("code %d, of the child: %d, child: %d", si.si_code, si.si_pid == pid, h_ended(pid));
+		pid = sender(SIGSEGV);
+		tell_wait("sigsuspend", sigsuspend(&none));
+		say("child: %d", h_ended(pid));
+	}
+	return arg;
 }
 
-static void on_nothing(int sig)
+static void *suspend_for_ever(void *arg)
 {
-	(void)sig;
+	sigset_t none = set_of(0, 0), segv = set_of(SIGSEGV, 0);
+	siginfo_t si;
+
+	say("cancelled: %d", arg ? sigsuspend(&none) : sigwaitinfo(&segv, &si));
+	return arg;
 }
 
-static void actions_of(int sig)
+static void other_thread(void)
 {
-	/* Two flags that the kernel does not know. */
-	struct sigaction sa = { .sa_handler = on_nothing,
-				.sa_flags = (int)SA_RESETHAND | 0x20000000 | 0x400 };
+	pthread_t t;
 
-	tell_action("at first", sig);
-	signal(sig, on_nothing);
-	tell_action("signal", sig);
-	siginterrupt(sig, 1);
-	tell_action("siginterrupt", sig);
-	signal(sig, on_nothing);
-	tell_action("signal, interrupts", sig);
-	siginterrupt(sig, 0);
-	tell_action("siginterrupt", sig);
-	signal(sig, on_nothing);
-	tell_action("signal, restarts", sig);
-	sysv_signal(sig, on_nothing);
-	tell_action("sysv_signal", sig);
-	sigset(sig, on_nothing);
-	tell_action("sigset", sig);
-	sigignore(sig);
-	tell_action("sigignore", sig);
-	sigfillset(&sa.sa_mask);
-	sigaction(sig, &sa, NULL);
-	tell_action("sigaction", sig);
-	raise(sig);
-	tell_action("raised", sig);
-	signal(sig, SIG_DFL);
-	tell_action("default", sig);
-}
-
-static void actions(void)
-{
-	/* The linker warns of a call. */
-	int (*get)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "siggetmask");
-
-	actions_of(SIGSEGV);
-	actions_of(SIGBUS);
-	actions_of(SIGUSR1);
-	change(SIG_SETMASK, SIGSEGV, 0);
-	say("siggetmask: %x", (unsigned int)get());
+	handle(SIGSEGV, 0);
+	change(SIG_BLOCK, SIGSEGV, 0);
+	for (int i = 0; i < 20; i++) {
+		if (pthread_create(&t, NULL, suspend_for_ever, i & 1 ? &t : NULL))
+			die("no thread");
+		usleep(1000);
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+	}
+	if (pthread_create(&t, NULL, take_for_all, NULL))
+		die("no thread");
+	pthread_join(t, NULL);
+	tell("parent");
 }
 
 const struct hcase sigmask_cases[] = {
@@ -568,6 +542,6 @@ const struct hcase sigmask_cases[] = {
 	{ "sigmask-pending-wait", pending_wait },
 	{ "sigmask-waits", waits_masks },
 	{ "sigmask-suspend", suspend },
-	{ "sigmask-actions", actions },
+	{ "sigmask-other-thread", other_thread },
 	{ 0 },
 };
