@@ -33,9 +33,14 @@ add_test(NAME planted/missing COMMAND $t/absent)
 EOF
 cmake -S "$t" -B "$t/b" >"$t/out" || die "$(cat "$t/out")"
 ctest --test-dir "$t/b" --output-on-failure --output-junit "$t/b/junit.xml" >"$t/b/test.log" 2>&1
+mkdir "$t/b/flaky"
+touch "$t/b/flaky/of_this_run"
+touch -d '2 days ago' "$t/b/flaky/old"
 "$top/tests/again" failed "$t/b" "$t/b/junit.xml" "$t/b/test.log" >"$t/out" 2>&1 || die "$(cat "$t/out")"
 
 told() { grep -q "^$1, output in .*b/flaky/planted_" "$t/b/flaky.txt" || die "no line '$1' in: $(cat "$t/b/flaky.txt")"; }
+[ -e "$t/b/flaky/of_this_run" ] || die "the output of an earlier step is gone: $(ls "$t/b/flaky")"
+[ ! -e "$t/b/flaky/old" ] || die "old outputs stay: $(ls "$t/b/flaky")"
 told 'failed: planted/always (3 of 3 failed)'
 told 'flaky: planted/first (1 of 2 failed)'
 told "failed: planted/report (a sanitizer's report: not run again)"
