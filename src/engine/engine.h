@@ -50,7 +50,7 @@ struct engine_ops {
 	void (*thread_enter)(struct thread_guard *g);
 	/* After that call: restore the signal mask. Not under the lock. */
 	void (*thread_leave)(const struct thread_guard *g);
-	/* First on a thread of the engine's own: unblock both signals there. */
+	/* First on the progress thread: unblock both signals there; libc must not take it for one of the program's. */
 	void (*thread_own)(void);
 	/*
 	 * Waits until the descriptor of an rdma_cm, umad or issm file is readable, by recv(2) of the

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "preload/last_thread.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
 
@@ -48,6 +49,7 @@ static void fork_arena_child(void)
 {
 	/* arena_fork_child() lets signals come again, whose handlers may call sigaction(). */
 	signals_forked();
+	last_thread_forked();
 	arena_fork_child();
 }
 

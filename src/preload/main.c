@@ -11,10 +11,17 @@
 #include "engine/engine.h"
 #include "preload/counter.h"
 #include "preload/heap.h"
+#include "preload/last_thread.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
 
 static char rused_path[4096];
+
+static void thread_own(void)
+{
+	signals_thread_own();
+	last_thread_progress();
+}
 
 static struct engine_ops host = {
 	.event_install = preload_event_install,
@@ -30,7 +37,7 @@ static struct engine_ops host = {
 	.ucma_put = preload_ucma_put,
 	.thread_enter = signals_thread_enter,
 	.thread_leave = signals_thread_leave,
-	.thread_own = signals_thread_own,
+	.thread_own = thread_own,
 	.heap_watch = heap_watch,
 	.rused_path = rused_path,
 };

@@ -130,6 +130,7 @@ struct statx;
 	  (pid_t, enum __rlimit_resource, const struct rlimit64 *, struct rlimit64 *)) \
 	X(int, pthread_create,                                                 \
 	  (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))    \
+	X(void, pthread_exit, (void *))                                        \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
 	REAL_SIGNAL_FUNCS(X)
