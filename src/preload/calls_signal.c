@@ -220,6 +220,26 @@ static int change_mask_child(int (*fn)(int, const sigset_t *, sigset_t *), int h
 	return fn(how, set, old);
 }
 
+/*
+ * In the program's handler of one of the two signals, where a block is real and ends with the handler. What the record
+ * has besides, the call may only take away.
+ */
+static int change_mask_in_handler(int (*fn)(int, const sigset_t *, sigset_t *), int how,
+				  const sigset_t *set, sigset_t *old)
+{
+	uint8_t was = signals_tls.blocked, now = set ? own_blocked_after(how, bits_of(set)) : was;
+	int ret = fn(how, set, old);
+
+	if (ret)
+		return ret;
+	if (old)
+		add_bits(old, was);
+	engine_thread_ready = false;
+	signals_tls.blocked = was & now;
+	signals_flush_pending();
+	return 0;
+}
+
 static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
 		       sigset_t *old)
 {
@@ -239,6 +259,8 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 	}
 	if ((now != was || was) && !preload_owns_tables())
 		return change_mask_child(fn, how, set, old);
+	if (signals_tls.depth)
+		return change_mask_in_handler(fn, how, set, old);
 	ret = fn(how, set ? &copy : NULL, old);
 	if (ret)
 		return ret;

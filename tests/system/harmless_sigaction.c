@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "harmless.h"
 #include "verbs.h"
 
@@ -74,7 +76,59 @@ static void actions(void)
 	say("siggetmask: %x", (unsigned int)get());
 }
 
+static uint8_t *page;
+static int faults, undo = SIG_BLOCK;
+
+static void tell_blocked(const char *when)
+{
+	sigset_t set;
+
+	sigprocmask(SIG_BLOCK, NULL, &set);
+	say("%s: SEGV %d, BUS %d", when, sigismember(&set, SIGSEGV), sigismember(&set, SIGBUS));
+}
+
+/* As a garbage collector: it lets nothing disturb its work, and puts the mask back. */
+static void on_fault(int sig)
+{
+	sigset_t set, old;
+
+	(void)sig;
+	sigfillset(&set);
+	if (undo == SIG_UNBLOCK)
+		sigemptyset(&set);
+	tell_blocked("in the handler");
+	pthread_sigmask(undo == SIG_BLOCK ? SIG_BLOCK : SIG_SETMASK, &set, &old);
+	if (mprotect(page, PG, RW))
+		die("mprotect: %m");
+	faults++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	tell_blocked("at its end");
+}
+
+static void handler_masks(void)
+{
+	struct sigaction sa = { .sa_handler = on_fault };
+	static const int ways[] = { SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK };
+
+	page = mmap(NULL, PG, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int full = 0; full < 2; full++) {
+		if (full)
+			sigfillset(&sa.sa_mask);
+		sigaction(SIGSEGV, &sa, NULL);
+		for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(*ways); i++) {
+			undo = ways[i / 2];
+			if (mprotect(page, PG, PROT_READ))
+				die("mprotect: %m");
+			*(volatile uint8_t *)page = 1;
+			tell_blocked("afterwards");
+		}
+		kill(getpid(), SIGSEGV);
+	}
+	say("%d faults", faults);
+}
+
 const struct hcase sigaction_cases[] = {
+	{ "sigaction-masks", handler_masks },
 	{ "sigaction-told", actions },
 	{ 0 },
 };
