@@ -28,9 +28,11 @@
 
 #ifndef UMEM_PORTABLE
 #include "core/umem_arch.h"
+#include "core/umem_mask.h"
 #endif
 
 #define LINE 64u
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #ifndef UMEM_PORTABLE
 
@@ -48,7 +50,7 @@ extern const struct umem_ex __stop_umem_ex[] __attribute__((visibility("hidden")
 #ifndef UMEM_ALIGNED_ONLY
 
 /* Copies 1 to 15 bytes within one cache line. */
-static inline int umem_copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
+static ALWAYS_INLINE int umem_copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 {
 	bool ok;
 
@@ -71,7 +73,7 @@ static inline int umem_copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 }
 
 /* Copies 1 to 15 bytes that may cross a cache line. */
-static int umem_copy_short(uint8_t *d, const uint8_t *s, size_t n)
+static ALWAYS_INLINE int umem_copy_short(uint8_t *d, const uint8_t *s, size_t n)
 {
 	size_t head = LINE - ((uintptr_t)d & (LINE - 1));
 	int err;
@@ -88,7 +90,7 @@ static int umem_copy_short(uint8_t *d, const uint8_t *s, size_t n)
 #else
 
 /* Copies 1 to 7 bytes in any order. */
-static inline bool umem_copy_few(uint8_t *d, const uint8_t *s, size_t n)
+static ALWAYS_INLINE bool umem_copy_few(uint8_t *d, const uint8_t *s, size_t n)
 {
 	if (n >= 4)
 		return mov4(d, s) && mov4(d + n - 4, s + n - 4);
@@ -98,7 +100,7 @@ static inline bool umem_copy_few(uint8_t *d, const uint8_t *s, size_t n)
 }
 
 /* Copies 1 to 8 bytes within one aligned word by aligned stores, in order. */
-static inline bool umem_copy_in_word(uint8_t *d, const uint8_t *s, size_t n)
+static ALWAYS_INLINE bool umem_copy_in_word(uint8_t *d, const uint8_t *s, size_t n)
 {
 	size_t take;
 	bool ok;
@@ -124,7 +126,7 @@ static inline bool umem_copy_in_word(uint8_t *d, const uint8_t *s, size_t n)
 #endif
 
 /* Copies 8 bytes or more. The last move may overlap the one before. */
-static inline bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
+static ALWAYS_INLINE bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
 {
 	uint8_t *end = d + n;
 
@@ -142,7 +144,7 @@ static inline bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
 
 #ifndef UMEM_ALIGNED_ONLY
 
-HOT int umem_copy(void *dst, const void *src, size_t len)
+static ALWAYS_INLINE int umem_copy_direct(void *dst, const void *src, size_t len)
 {
 	uint8_t *d = dst;
 	const uint8_t *s = src;
@@ -162,7 +164,7 @@ HOT int umem_copy(void *dst, const void *src, size_t len)
 
 #else
 
-HOT int umem_copy(void *dst, const void *src, size_t len)
+static ALWAYS_INLINE int umem_copy_direct(void *dst, const void *src, size_t len)
 {
 	uint8_t *d = dst;
 	const uint8_t *s = src;
@@ -185,9 +187,42 @@ HOT int umem_copy(void *dst, const void *src, size_t len)
 
 #endif
 
+/* Bytes of a copy in one window: other signals wait so long. */
+#define WINDOW_BYTES (1ul << 20)
+
+static noinline __cold int umem_copy_masked(void *dst, const void *src, size_t len)
+{
+	struct umem_window w;
+	size_t n;
+	int err;
+
+	for (size_t at = 0; at < len; at += n) {
+		n = min(len - at, WINDOW_BYTES);
+		umem_window_begin(&w);
+		err = umem_copy_direct((uint8_t *)dst + at, (const uint8_t *)src + at, n);
+		umem_window_end(&w);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+HOT int umem_copy(void *dst, const void *src, size_t len)
+{
+	return umem_is_direct() ? umem_copy_direct(dst, src, len) : umem_copy_masked(dst, src, len);
+}
+
 int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 {
-	if ((uintptr_t)p & 7 || umem_guarded_cmp_swp(p, &compare, swap))
+	struct umem_window w;
+	int err;
+
+	if ((uintptr_t)p & 7)
+		return -EFAULT;
+	umem_window_begin(&w);
+	err = umem_guarded_cmp_swp(p, &compare, swap);
+	umem_window_end(&w);
+	if (err)
 		return -EFAULT;
 	*orig = compare;
 	return 0;
@@ -195,7 +230,15 @@ int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 
 int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig)
 {
-	if ((uintptr_t)p & 7 || umem_guarded_fetch_add(p, &add))
+	struct umem_window w;
+	int err;
+
+	if ((uintptr_t)p & 7)
+		return -EFAULT;
+	umem_window_begin(&w);
+	err = umem_guarded_fetch_add(p, &add);
+	umem_window_end(&w);
+	if (err)
 		return -EFAULT;
 	*orig = add;
 	return 0;
@@ -204,7 +247,7 @@ int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig)
 int umem_store64(uint64_t *p, uint64_t v)
 {
 	smp_wmb();
-	return mov8(p, &v) ? 0 : -EFAULT;
+	return umem_copy(p, &v, sizeof(v));
 }
 
 bool umem_fix_fault(void *arg)

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include "core/umem.h"
+#include "core/umem_mask.h"
 #include "wire/crc_wide.h"
 
 #ifndef UMEM_PORTABLE
@@ -85,9 +86,14 @@ static ssize_t umem_crc_strides(void *dst, const void *src, size_t len, uint32_t
 
 int umem_copy_crc(void *dst, const void *src, size_t len, uint32_t *crc)
 {
-	ssize_t n = umem_crc_strides(dst, src, len, crc);
-	uint8_t *d = (uint8_t *)dst + n;
+	struct umem_window w;
+	uint8_t *d;
+	ssize_t n;
 
+	umem_window_begin(&w);
+	n = umem_crc_strides(dst, src, len, crc);
+	umem_window_end(&w);
+	d = (uint8_t *)dst + n;
 	if (n < 0 || umem_copy(d, (const uint8_t *)src + n, len - (size_t)n))
 		return -EFAULT;
 	*crc = crc32_add(*crc, d, len - (size_t)n);

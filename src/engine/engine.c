@@ -12,7 +12,6 @@
 #include "engine/wire.h"
 
 struct engine engine;
-__thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 
 /*
  * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK). It identifies a child

@@ -14,17 +14,6 @@
 struct event_file;
 struct uverbs_file;
 
-/*
- * Set by preload/: this thread is known to block neither SIGSEGV nor SIGBUS. Guarded copies may
- * raise these signals; if they were blocked, they would kill the process.
- */
-extern __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
-
-struct thread_guard {
-	bool restore;
-	uint64_t mask;		/* kernel sigset to restore */
-};
-
 /* Provided by preload/. Called with the engine lock held and making raw system calls only, unless a comment says otherwise. */
 struct engine_ops {
 	/* Enter fd, an eventfd, into the descriptor table as this event file. 0 or -errno. */
@@ -46,12 +35,8 @@ struct engine_ops {
 	ssize_t (*event_wait)(int fd, void *buf, size_t len);
 	/* Is the descriptor a uverbs file of ruse? */
 	bool (*is_uverbs)(int fd);
-	/* Before an engine call on a thread without engine_thread_ready: unblock SIGSEGV and SIGBUS. Not under the lock. */
-	void (*thread_enter)(struct thread_guard *g);
-	/* After that call: restore the signal mask. Not under the lock. */
-	void (*thread_leave)(const struct thread_guard *g);
-	/* First on the progress thread: unblock both signals there; libc must not take it for one of the program's. */
-	void (*thread_own)(void);
+	/* First on the progress thread: libc must not take it for one of the program's. */
+	void (*thread_began)(void);
 	/*
 	 * Waits until the descriptor of an rdma_cm, umad or issm file is readable, by recv(2) of the
 	 * program's libc, a cancellation point. 0; -EINTR; -EAGAIN: fd is O_NONBLOCK and not readable;

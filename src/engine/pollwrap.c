@@ -45,31 +45,10 @@ static inline void pollwrap_was_empty(const void *cq, uint32_t published)
 	empty_cqs[i].published = published;
 }
 
-/*
- * engine_poll() on a thread for which engine_thread_ready is not set, because the thread has only
- * polled so far: signals of guarded copies may be blocked, and are unblocked meanwhile.
- */
-static noinline __cold void pollwrap_drive_guarded(void)
-{
-	struct thread_guard g;
-
-	engine.host->thread_enter(&g);
-	engine_poll();
-	engine.host->thread_leave(&g);
-}
-
-static inline void pollwrap_drive(void)
-{
-	if (likely(engine_thread_ready))
-		engine_poll();
-	else
-		pollwrap_drive_guarded();
-}
-
 /* Look at the links after TUNE_RARELY polls of CQs that were not empty. */
 static noinline void pollwrap_drive_busy(void)
 {
-	pollwrap_drive();
+	engine_poll();
 }
 
 static inline int pollwrap_look(struct ibv_cq *cq, int num, struct ibv_wc *wc)
@@ -93,7 +72,7 @@ HOT __flatten static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv
 			pollwrap_drive_busy();
 		return n;
 	}
-	pollwrap_drive();
+	engine_poll();
 	return pollwrap_still_empty(cq) ? 0 : pollwrap_look(cq, num, wc);
 }
 
@@ -113,7 +92,7 @@ HOT __flatten static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_po
 
 	if (ret != ENOENT)
 		return ret;
-	pollwrap_drive();
+	engine_poll();
 	if (!pollwrap_still_empty(cq))
 		return pollwrap_look_ex(cq, attr);
 	errno = ENOENT;		/* as librxe sets it */

@@ -24,6 +24,7 @@
 #include "base/sys.h"
 #include "check/check.h"
 #include "core/shake.h"
+#include "core/umem_mask.h"
 #include "engine/captures.h"
 #include "engine/checks.h"
 #include "engine/engine_internal.h"
@@ -382,6 +383,7 @@ static bool progress_wait(ns_t until)
 	struct timespec ts = { .tv_sec = ns / NS_S, .tv_nsec = ns % NS_S };
 	long n;
 
+	umem_rest();
 	n = sys_call(SYS_epoll_pwait2, engine.epfd, ev, ARRAY_SIZE(ev),
 		     until == NS_NEVER ? NULL : &ts, NULL, 0);
 	if (fds_refused(n))
@@ -449,7 +451,8 @@ static void *progress_thread(void *arg)
 	struct pollstate_seen seen;
 	ns_t page_at = 0, until;
 
-	engine.host->thread_own();
+	umem_engine_thread();
+	engine.host->thread_began();
 	pollstate_seen_reset(&seen, 0);
 	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);
@@ -519,7 +522,7 @@ static int progress_thread_create(void)
 int progress_start(void)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.kick_fd };
-	const uint64_t blocked = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 3ull << 31);
+	const uint64_t blocked = ~(3ull << 31);
 	uint64_t old;
 	int ret;
 
@@ -531,8 +534,8 @@ int progress_start(void)
 	engine.kick_fd.event = progress_kick_event;
 	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.kickfd, &ev);
 	/*
-	 * The thread blocks all signals but those that its guarded copies may raise, so the program's threads receive
-	 * the rest, and those by which libc cancels threads and changes the ids of all of them (setuid()).
+	 * The thread blocks all signals, so the program's threads receive them, but those by which libc cancels threads
+	 * and changes the ids of all of them (setuid()). umem_engine_thread() is for those that its guarded copies may raise.
 	 */
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, &old, sizeof(blocked));
 	page_looks(true);

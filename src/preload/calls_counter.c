@@ -9,7 +9,6 @@
 #include "base/sys.h"
 #include "engine/engine.h"
 #include "preload/counter.h"
-#include "preload/signals.h"
 
 HOOK ssize_t __pread64(int fd, void *buf, size_t count, off64_t at);
 HOOK ssize_t __pread_chk(int fd, void *buf, size_t count, off_t at, size_t size);
@@ -97,14 +96,11 @@ static bool counter_found(int fd, char *path, size_t size)
  */
 static int counter_fetch(struct counter *c)
 {
-	struct thread_guard g;
 	char text[TEXT_MAX];
 	ssize_t n;
 	int fd;
 
-	signals_enter(&g);
 	engine_counters();
-	signals_leave(&g);
 	fd = sys_openat(AT_FDCWD, c->path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd == -ENOENT ? -ENODEV : fd;	/* the device is gone */

@@ -19,7 +19,6 @@
 #include "engine/python.h"
 #include "preload/counter.h"
 #include "preload/preload.h"
-#include "preload/signals.h"
 #include "remote/remote.h"
 
 HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
@@ -45,7 +44,6 @@ void preload_cancelled_put(void *vf)
 
 static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 {
-	struct thread_guard g;
 	ssize_t ret = -EINVAL;
 
 	switch (vf->kind) {
@@ -54,15 +52,11 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 	case VFILE_ISSM:
 		break;
 	case VFILE_UMAD:
-		signals_enter(&g);
 		ret = remote_umad_read(vf->file, fd, buf, count);
-		signals_leave(&g);
 		break;
 	case VFILE_EVENT_ASYNC:
 	case VFILE_EVENT_COMP:
-		signals_enter(&g);
 		ret = engine_event_read(vf->file, fd, buf, count);
-		signals_leave(&g);
 		break;
 	case VFILE_NETLINK:
 		ret = REAL(read)(fd, buf, count);
@@ -127,16 +121,13 @@ HOOK ssize_t readv(int fd, const struct iovec *iov, int n)
 
 static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t count)
 {
-	struct thread_guard g;
 	ssize_t ret = -EINVAL;
 	void *file, *ref;
 	int e = errno;
 
 	switch (vf->kind) {
 	case VFILE_UVERBS:
-		signals_enter(&g);
 		ret = engine_write(vf->file, buf, count);
-		signals_leave(&g);
 		break;
 	case VFILE_UCMA:
 		/*
@@ -148,9 +139,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 			ret = -EBADF;
 			break;
 		}
-		signals_enter(&g);
 		ret = remote_ucma_write(file, fd, buf, count);
-		signals_leave(&g);
 		preload_ucma_put(ref);
 		break;
 	case VFILE_UMAD:
@@ -159,9 +148,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		if (!vf || vf->kind != VFILE_UMAD) {
 			ret = -EBADF;
 		} else {
-			signals_enter(&g);
 			ret = remote_umad_write(vf->file, buf, count);
-			signals_leave(&g);
 		}
 		if (vf)
 			vfile_put(vf);
@@ -190,7 +177,7 @@ HOOK ssize_t write(int fd, const void *buf, size_t count)
 		return unlikely(fd == PYTHON_FD) && python_written(buf, count) ?
 			       (ssize_t)count :
 			       real.write(fd, buf, count);
-	if (unlikely(vf->kind != VFILE_UVERBS || !engine_thread_ready))
+	if (unlikely(vf->kind != VFILE_UVERBS))
 		return write_slow(vf, fd, buf, count);
 	e = errno;
 	return libc_result(engine_write(vf->file, buf, count), e);
@@ -221,17 +208,14 @@ HOOK ssize_t writev(int fd, const struct iovec *iov, int n)
 
 static int ioctl_ours(struct vfile *vf, int fd, unsigned long cmd, void *arg)
 {
-	struct thread_guard g;
 	int e = errno, ret;
 
-	signals_enter(&g);
 	if (vf->kind == VFILE_UVERBS)
 		ret = engine_ioctl(vf->file, cmd, arg);
 	else if (vf->kind == VFILE_UMAD)
 		ret = remote_umad_ioctl(vf->file, cmd, arg);
 	else
 		ret = -ENOTTY;
-	signals_leave(&g);
 	vfile_put(vf);
 	return (int)libc_result(ret, e);
 }

@@ -186,22 +186,17 @@ HOOK pid_t _Fork(void)
 
 /*
  * libc keeps a thread's own data at the top of its stack, and uses it in the child of fork() before the arena's copy is
- * there. So a stack that is in the arena leaves it. The new thread inherits what this one blocks.
+ * there. So a stack that is in the arena leaves it.
  */
 HOOK int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	struct signals_window w;
 	void *stack;
 	size_t size;
-	int ret;
 
 	if (unlikely(attr && arena_bytes) && !pthread_attr_getstack(attr, &stack, &size) &&
 	    arena_has(stack) && size <= arena_base + arena_bytes - (uintptr_t)stack)
 		arena_privatise((uintptr_t)stack, size);
-	signals_window_begin(&w);
-	ret = REAL(pthread_create)(t, attr, start, arg);
-	signals_window_end(&w);
-	return ret;
+	return REAL(pthread_create)(t, attr, start, arg);
 }
 
 /*

@@ -13,15 +13,8 @@
 #include "preload/heap.h"
 #include "preload/last_thread.h"
 #include "preload/preload.h"
-#include "preload/signals.h"
 
 static char rused_path[4096];
-
-static void thread_own(void)
-{
-	signals_thread_own();
-	last_thread_progress();
-}
 
 static struct engine_ops host = {
 	.event_install = preload_event_install,
@@ -35,9 +28,7 @@ static struct engine_ops host = {
 	.sock_wait = preload_sock_wait,
 	.ucma_get = preload_ucma_get,
 	.ucma_put = preload_ucma_put,
-	.thread_enter = signals_thread_enter,
-	.thread_leave = signals_thread_leave,
-	.thread_own = thread_own,
+	.thread_began = last_thread_progress,
 	.heap_watch = heap_watch,
 	.rused_path = rused_path,
 };

@@ -3,22 +3,14 @@
  * Handling of SIGSEGV and SIGBUS
  *
  * From the first open of a device on, the kernel's handler for both signals is fault_handler(). It
- * repairs faults inside a checked copy (umem_fix_fault()). Other faults are passed to the program's
- * action, which is kept in a table, with the kernel's semantics: mask, SA_NODEFER, SA_RESETHAND,
- * SA_SIGINFO. Without SA_ONSTACK the program's handler runs on the interrupted stack, although
- * fault_handler() always uses the alternate one. For SIG_DFL the default action is really installed
- * and the fault repeated, so that a core dump shows the right place.
+ * repairs faults inside a guarded copy (umem_fix_fault()). Other faults and signals are the program's,
+ * whose action is kept in a table. The kernel's action has the program's flags and mask, so its handler
+ * runs on the stack and with the mask that it has asked for. Only SA_RESETHAND and SA_SIGINFO are
+ * carried out here. For SIG_DFL the default action is really installed and the fault repeated, so that
+ * a core dump shows the right place.
  *
- * The kernel kills a process whose thread faults while the signal is blocked. So when the program
- * blocks the two signals, this is recorded (signals_tls.blocked) but not done, and they are removed
- * from the masks of the program's other handlers. A thread may still have them really blocked: it
- * blocked them before the first open, inherited the mask, or runs the program's handler for one of
- * them. Then engine_thread_ready is false, and signals_enter() unblocks them. If the thread does not
- * run such a handler, they stay unblocked, and signals_tls.blocked records that the program has
- * blocked them. If it does, nothing is recorded, and signals_leave() blocks them again: the handler
- * may end by siglongjmp(), which restores the real mask but could not remove the record.
- *
- * What is sent to a thread that blocks it by record, and calls of libc that depend on the real mask: signals_pending.c.
+ * The mask of the two signals is the kernel's. A thread that blocks them unblocks them for a guarded
+ * copy (core/umem_mask.h).
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -27,10 +19,11 @@
 #include "base/sys.h"
 #include "core/umem.h"
 #include "preload/preload.h"
-#include "preload/signals_internal.h"
+#include "preload/signals.h"
 #include "shared/seqlock.h"
 
-__thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
+#define SIG_BIT(sig) (1ull << ((sig) - 1))
+
 bool signals_owned;
 
 /*
@@ -58,7 +51,7 @@ static struct sigaction *act_entry(int sig)
  * A writer may have lost its CPU, but not for as long as this: then it is a thread that a forked child does not have, and the
  * default action ends the child.
  */
-void signals_action(int sig, struct sigaction *act)
+static void signals_action(int sig, struct sigaction *act)
 {
 	const struct timespec nap = { .tv_nsec = NS_MS };
 
@@ -73,7 +66,7 @@ void signals_action(int sig, struct sigaction *act)
 /* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock. */
 void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	uint64_t mask = mask_change(SIG_BLOCK, ~0ull);
+	uint64_t mask = umem_mask_change(SIG_BLOCK, ~0ull);
 	struct sigaction was;
 
 	while (!atomic_cmpxchg(&table.lock, 0u, 1u))
@@ -86,7 +79,7 @@ void signals_exchange(int sig, const struct sigaction *act, struct sigaction *ol
 		seqlock_write(&table.seq, act_entry(sig), act, sizeof(*act));
 	}
 	smp_store_release(&table.lock, 0u);
-	mask_change(SIG_SETMASK, mask);
+	umem_mask_change(SIG_SETMASK, mask);
 	if (old)
 		*old = was;
 }
@@ -100,99 +93,30 @@ void signals_forked(void)
 		seqlock_write_end(&table.seq);
 	}
 	table.lock = 0;
-	signals_pending_forked();
-}
-
-static void send_to_self(int sig)
-{
-	long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
-
-	sys_call(SYS_tgkill, pid, tid, sig);
 }
 
 /*
  * Carries out the program's SIG_DFL for a signal that has arrived. A fault repeats by itself after
- * the handler returns; a signal sent by kill() etc. is sent again.
+ * the handler returns; what kill() and the like have sent is sent again, to this thread.
  */
 static void act_default(int sig, bool fault)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
 
 	REAL(sigaction)(sig, &dfl, NULL);
-	mask_change(SIG_UNBLOCK, SIG_BIT(sig));
+	umem_mask_change(SIG_UNBLOCK, SIG_BIT(sig));
 	if (!fault)
-		send_to_self(sig);
+		sys_call(SYS_tgkill, pid, tid, sig);
 }
-
-typedef void (*action_fn)(int, siginfo_t *, void *);
 
 #if defined(__x86_64__)
-/* With a frame pointer, so that a backtrace from the handler can cross the switch of stacks. */
-static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
-				   siginfo_t *si, void *uc)
-{
-	void *volatile frame = __builtin_frame_address(0);
-
-	(void)frame;
-	__asm__ volatile("movq %%rsp, %%rbx\n\t"
-			 "movq %[sp], %%rsp\n\t"
-			 "call *%[fn]\n\t"
-			 "movq %%rbx, %%rsp"
-			 : "+D"(sig), "+S"(si), "+d"(uc)
-			 : [sp] "r"(sp), [fn] "r"(fn)
-			 : "rbx", "rax", "rcx", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0",
-			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-}
-
-#define STACK_POINTER(uc) ((uc)->uc_mcontext.gregs[REG_RSP])
 #define FAULT_PC(uc) ((uc)->uc_mcontext.gregs[REG_RIP])
-#define RED_ZONE 128
 #elif defined(__aarch64__)
-static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
-				   siginfo_t *si, void *uc)
-{
-	register uintptr_t x0 __asm__("x0") = (uintptr_t)sig;
-	register siginfo_t *x1 __asm__("x1") = si;
-	register void *x2 __asm__("x2") = uc;
-	void *volatile frame = __builtin_frame_address(0);
-
-	(void)frame;
-	__asm__ volatile("mov x19, sp\n\t"
-			 "mov sp, %[sp]\n\t"
-			 "blr %[fn]\n\t"
-			 "mov sp, x19"
-			 : "+r"(x0), "+r"(x1), "+r"(x2)
-			 : [sp] "r"(sp), [fn] "r"(fn)
-			 : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
-			   "x14", "x15", "x16", "x17", "x18", "x19", "x30", "cc", "memory", "v0",
-			   "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-			   "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
-			   "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
-}
-
-#define STACK_POINTER(uc) ((uc)->uc_mcontext.sp)
 #define FAULT_PC(uc) ((uc)->uc_mcontext.pc)
-#define RED_ZONE 0
 #endif
 
-#ifdef STACK_POINTER
-/*
- * Stack pointer for a handler that runs on the interrupted stack, below the red zone. 0: the
- * interrupted code runs on the same stack as this function, so no switch of stacks is needed.
- */
-static uintptr_t interrupted_stack(const ucontext_t *uc)
-{
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t sp = (uintptr_t)STACK_POINTER(uc);
-	uintptr_t alt = (uintptr_t)uc->uc_stack.ss_sp;
-	size_t size = uc->uc_stack.ss_size;
-
-	if ((uc->uc_stack.ss_flags & SS_DISABLE) || here - alt >= size || sp - alt < size)
-		return 0;
-	return (sp - RED_ZONE) & ~(uintptr_t)15;
-}
-
+#ifdef FAULT_PC
 /* From the linker: the first byte of this library, and the end of its code. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
@@ -210,59 +134,16 @@ static void fault_tell(int sig, const siginfo_t *si, const ucontext_t *uc)
 		(unsigned long)at, si->si_addr);
 }
 #else
-static void call_on_stack(uintptr_t sp, action_fn fn, int sig, siginfo_t *si, void *uc)
-{
-	fn(sig, si, uc);
-}
-
-static uintptr_t interrupted_stack(const ucontext_t *uc)
-{
-	return 0;
-}
-
 static void fault_tell(int sig, const siginfo_t *si, const ucontext_t *uc)
 {
 }
 #endif
-
-static void call_program(const struct sigaction *act, int sig, siginfo_t *si, ucontext_t *uc)
-{
-	uintptr_t sp = act->sa_flags & SA_ONSTACK ? 0 : interrupted_stack(uc);
-	uint32_t depth = signals_tls.depth;
-	uint64_t more;
-
-	/* The interrupted stack has no room for the handler: die, as the kernel would kill the process. */
-	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
-		act_default(sig, si->si_code > 0);
-		return;
-	}
-	/* Not to uc's mask: of a wait with a mask, that is the one after the wait. */
-	memcpy(&more, &act->sa_mask, sizeof(more));
-	if (!(act->sa_flags & SA_NODEFER))
-		more |= SIG_BIT(sig);
-	mask_change(SIG_BLOCK, more);
-	engine_thread_ready = false;
-	signals_tls.depth = depth + 1;
-	if (sp)
-		call_on_stack(sp, act->sa_sigaction, sig, si, uc);
-	else
-		act->sa_sigaction(sig, si, uc);
-	signals_tls.depth = depth;
-}
 
 static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 {
 	bool fault = si->si_code > 0;
 	struct sigaction act;
 
-	if (!fault && signals_held(sig)) {
-		signals_record(sig, si);
-		return;
-	}
-	if (signals_tls.blocked & own_bit(sig)) {
-		act_default(sig, fault);
-		return;
-	}
 	signals_action(sig, &act);
 	if (act.sa_handler == SIG_IGN && !fault)
 		return;
@@ -276,49 +157,42 @@ static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 		reset.sa_handler = SIG_DFL;
 		signals_exchange(sig, &reset, NULL);
 	}
-	call_program(&act, sig, si, uc);
+	/* The handler has a mask of its own, and may end by siglongjmp() or change the one that it returns to. */
+	umem_thread = UMEM_ASK;
+	act.sa_sigaction(sig, si, uc);
+	umem_thread = UMEM_ASK;
 }
 
-/*
- * Preserves errno for repaired faults only; the program's handler is responsible for its own
- * changes.
- */
+/* Preserves errno but for the program's handler, which is responsible for its own changes. */
 static void fault_handler(int sig, siginfo_t *si, void *uc)
 {
-	siginfo_t shared;
+	bool fault = si->si_code > 0;
 	int e = errno;
 
-	if (si->si_code > 0 && umem_fix_fault(uc)) {
+	umem_siginfo(si);
+	if ((fault && umem_fix_fault(uc)) || umem_refuse(sig, si)) {
 		errno = e;
 		return;
 	}
-	if (signals_is_nudge(si)) {
-		/* Held: the thread has left its wait by siglongjmp(), or will look itself (signals_leave_slow()). */
-		if (signals_held(sig)) {
-			signals_waiter_end();
-			return;
-		}
-		if (!signals_take_shared(sig, &shared))
-			return;
-		si = &shared;
-	}
-	if (si->si_code > 0)
+	if (fault)
 		fault_tell(sig, si, uc);
 	act_deliver(sig, si, uc);
 }
 
-/*
- * Installs the real handler. Of the emulated flags, SA_RESTART is the only one that the kernel must know.
- */
+/* The kernel must not reset the action after a fault of a guarded copy. */
 int signals_install(int sig, const struct sigaction *program)
 {
-	struct sigaction own = { .sa_sigaction = fault_handler,
-				 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+	struct sigaction own = *program;
 
-	sigemptyset(&own.sa_mask);
-	if (program->sa_handler == SIG_IGN)
-		own.sa_flags |= SA_RESTART;
-	own.sa_flags |= program->sa_flags & (SA_RESTART | ~SA_EMULATED);
+	if (program->sa_handler == SIG_DFL || program->sa_handler == SIG_IGN) {
+		sigemptyset(&own.sa_mask);
+		own.sa_flags |= SA_ONSTACK | SA_NODEFER;
+		if (program->sa_handler == SIG_IGN)
+			own.sa_flags |= SA_RESTART;
+	}
+	own.sa_sigaction = fault_handler;
+	own.sa_flags |= SA_SIGINFO;
+	own.sa_flags &= ~(int)SA_RESETHAND;
 	return REAL(sigaction)(sig, &own, NULL);
 }
 
@@ -340,54 +214,6 @@ void signals_attach(void)
 		signals_action(own[i], &act);
 		signals_install(own[i], &act);
 	}
-	signals_strip_handlers();
-	errno = e;
-}
-
-/* Blocked, or to be blocked, before it is unblocked: a signal that is pending comes at once, and must be recorded. */
-void signals_enter_slow(struct thread_guard *g)
-{
-	int e = errno;
-	uint64_t mask = mask_change(SIG_BLOCK, 0) & OWN_MASK;
-
-	if (!mask) {
-		engine_thread_ready = true;
-		signals_tls.depth = 0;
-	} else if (signals_tls.depth) {
-		g->restore = true;
-		g->mask = mask;
-		mask_change(SIG_UNBLOCK, mask);
-	} else {
-		signals_tls.blocked |= bits_of_mask(mask);
-		mask_change(SIG_UNBLOCK, mask);
-		engine_thread_ready = true;
-	}
-	errno = e;
-}
-
-void signals_thread_enter(struct thread_guard *g)
-{
-	signals_enter(g);
-}
-
-void signals_thread_leave(const struct thread_guard *g)
-{
-	signals_leave(g);
-}
-
-void signals_thread_own(void)
-{
-	signals_tls.engine = true;
-	mask_change(SIG_UNBLOCK, OWN_MASK);
-	engine_thread_ready = true;
-}
-
-/* In a window, what was recorded meanwhile must be the kernel's again. */
-void signals_leave_slow(const struct thread_guard *g)
-{
-	int e = errno;
-
-	mask_change(SIG_BLOCK, g->mask);
-	signals_send_pending(bits_of_mask(g->mask));
+	smp_store_release(&umem_handled, true);
 	errno = e;
 }

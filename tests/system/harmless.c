@@ -217,7 +217,7 @@ static const struct {
 	{ "memory", memory_cases }, { "signals", signal_cases }, { "fork", fork_cases },
 	{ "limits", limit_cases },  { "leak", leak_cases },
 	{ "corners", corner_cases }, { "sigmask", sigmask_cases },
-	{ "sigaction", sigaction_cases },
+	{ "sigaction", sigaction_cases }, { "sigcontext", sigcontext_cases },
 };
 
 int main(int argc, char **argv)

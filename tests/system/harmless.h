@@ -62,6 +62,7 @@ struct hcase {
 	void (*run)(void);
 };
 extern const struct hcase memory_cases[], signal_cases[], fork_cases[], limit_cases[], leak_cases[],
-	corner_cases[], sigmask_cases[], sigaction_cases[];
+	corner_cases[], sigmask_cases[], sigaction_cases[],
+	sigcontext_cases[];
 
 #endif

@@ -389,7 +389,7 @@ static void touch_inside(void)
 {
 	const struct sigaction *volatile nowhere = (const struct sigaction *)(page + 8);
 
-	sigaction(SIGUSR1, nowhere, NULL);
+	sigaction(SIGBUS, nowhere, NULL);
 }
 
 /* What a child writes to stderr that opens a device and then calls fn(), which kills it. */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Masks of SIGSEGV and SIGBUS that no call of sigprocmask() sets (harmless.c): those of handlers, of contexts, of threads
+ * and of the program before. With a device, memory of a region that is gone fails requests, whatever the mask is.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <threads.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "harmless.h"
+#include "verbs.h"
+
+static void change(int how, int a, int b)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	if (a)
+		sigaddset(&set, a);
+	if (b)
+		sigaddset(&set, b);
+	pthread_sigmask(how, &set, NULL);
+}
+
+static void tell(const char *when)
+{
+	sigset_t blocked, pending;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	sigpending(&pending);
+	say("%s: blocked SEGV %d, BUS %d, USR1 %d", when, sigismember(&blocked, SIGSEGV),
+	    sigismember(&blocked, SIGBUS), sigismember(&blocked, SIGUSR1));
+	say("%s: pending SEGV %d, BUS %d, USR1 %d", when, sigismember(&pending, SIGSEGV),
+	    sigismember(&pending, SIGBUS), sigismember(&pending, SIGUSR1));
+}
+
+static void handle(int sig, void (*fn)(int), bool full)
+{
+	struct sigaction sa = { .sa_handler = fn };
+
+	if (full)
+		sigfillset(&sa.sa_mask);
+	sigaction(sig, &sa, NULL);
+}
+
+/* Sends from memory that is not there any more; the request must fail, and the process live. */
+static void use_gone_memory(const char *when)
+{
+	struct vctx v = { .sock = -1 };
+	struct vcfg cfg = vcfg_default;
+	struct ibv_sge sge = { .length = 100 };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_qp *other;
+	struct ibv_mr *mr, *to;
+	struct ibv_wc wc;
+	void *p, *room;
+
+	if (!has_device)
+		return;
+	cfg.timeout = 8;
+	v_open(&v, &cfg);
+	other = v_qp(&v);
+	v_connect_self(&v, v.qp, other);
+	p = mmap(NULL, 2 * PG, RW, ANON, -1, 0);
+	room = h_filled(BY_ALIGNED, PG, 0);
+	mr = ibv_reg_mr(v.pd, p, 2 * PG, 0);
+	to = ibv_reg_mr(v.pd, room, PG, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	if (!mr || !to || munmap(p, 2 * PG))
+		die("region: %m");
+	sge.addr = (uintptr_t)p;
+	sge.lkey = mr->lkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)room;
+	wr.wr.rdma.rkey = to->rkey;
+	if (ibv_post_send(v.qp, &wr, &bad))
+		die("post_send: %m");
+	if (v_wait(v.cq, &wc, 60) == IBV_WC_SUCCESS)
+		say("%s: a request with gone memory succeeds", when);
+	ibv_dereg_mr(mr);
+	ibv_dereg_mr(to);
+	ibv_destroy_qp(other);
+	v_close(&v);
+	free(room);
+}
+
+static volatile sig_atomic_t handled, inside, nested, elsewhere;
+static pid_t main_thread;
+
+static void on_segv(int sig)
+{
+	(void)sig;
+	if (gettid() != main_thread)
+		elsewhere = elsewhere + 1;
+	if (inside)
+		nested = nested + 1;
+	inside = 1;
+	tell("SIGSEGV");
+	handled = handled + 1;
+	inside = 0;
+}
+
+/* While it runs, the kernel blocks what is in its mask. */
+static void on_usr1(int sig)
+{
+	(void)sig;
+	tell("SIGUSR1");
+	raise(SIGSEGV);
+	tell("SIGUSR1, raised");
+}
+
+static void handler_mask(void)
+{
+	main_thread = gettid();
+	handle(SIGSEGV, on_segv, false);
+	for (int full = 0; full < 2; full++) {
+		handle(SIGUSR1, on_usr1, full);
+		raise(SIGUSR1);
+		tell("afterwards");
+		use_gone_memory("after a handler");
+	}
+	say("handled %d", (int)handled);
+}
+
+static void wait_inside(int sig)
+{
+	struct timespec t = { .tv_nsec = 100000000 };
+
+	(void)sig;
+	if (gettid() != main_thread)
+		elsewhere = elsewhere + 1;
+	if (inside)
+		nested = nested + 1;
+	inside = 1;
+	if (!handled)
+		kill(getpid(), SIGSEGV);
+	while (nanosleep(&t, &t))
+		;
+	handled = handled + 1;
+	inside = 0;
+}
+
+/* One that comes while the handler runs is for after it, on the thread that does not block it. */
+static void second_signal(void)
+{
+	main_thread = gettid();
+	handle(SIGSEGV, wait_inside, false);
+	for (int i = 0; i < 3; i++) {
+		handled = 0;
+		kill(getpid(), SIGSEGV);
+		say("handled %d, nested %d, on another thread %d", (int)handled, (int)nested, (int)elsewhere);
+	}
+}
+
+/* A signal that is pending when the device is opened, by a program that has inherited it. */
+static void pending_at_start(void)
+{
+	char exe[] = "/proc/self/exe", name[] = "sigcontext-pending-at-start", device[] = "device";
+	char *argv[] = { exe, name, has_device ? device : NULL, NULL };
+	int sig;
+	sigset_t set;
+
+	if (!getenv("SIGCONTEXT_SECOND")) {
+		change(SIG_BLOCK, SIGSEGV, SIGBUS);
+		raise(SIGBUS);
+		kill(getpid(), SIGSEGV);
+		setenv("SIGCONTEXT_SECOND", "1", 1);
+		execv(exe, argv);
+		die("exec: %m");
+	}
+	tell("second");
+	use_gone_memory("with pending signals");
+	tell("later");
+	sigemptyset(&set);
+	sigaddset(&set, SIGBUS);
+	sigaddset(&set, SIGSEGV);
+	for (int i = 0; i < 2; i++) {
+		sigwait(&set, &sig);
+		say("taken: %d", sig);
+	}
+}
+
+static sigjmp_buf env;
+
+static void jump(int sig)
+{
+	siglongjmp(env, sig);
+}
+
+static void in_ms(int ms)
+{
+	struct itimerval t = { .it_value.tv_usec = ms * 1000 };
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void jumps(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	main_thread = gettid();
+	handle(SIGALRM, jump, true);
+	change(SIG_BLOCK, SIGSEGV, SIGUSR1);
+	if (!sigsetjmp(env, 1)) {
+		in_ms(20);
+		ppoll(NULL, 0, NULL, &none);
+	}
+	tell("out of ppoll");
+	use_gone_memory("out of ppoll");
+	if (!sigsetjmp(env, 1)) {
+		change(SIG_SETMASK, 0, 0);
+		use_gone_memory("unblocked");
+		tell("before the jump");
+		siglongjmp(env, 1);
+	}
+	tell("after the jump");
+	use_gone_memory("after the jump");
+	/* The mask of the handler stays. */
+	change(SIG_SETMASK, 0, 0);
+	if (!sigsetjmp(env, 0)) {
+		in_ms(20);
+		ppoll(NULL, 0, NULL, &none);
+	}
+	tell("out of a handler with its mask");
+	use_gone_memory("out of a handler");
+}
+
+static ucontext_t main_context, other_context;
+
+static void other_side(void)
+{
+	tell("other, begins");
+	use_gone_memory("other context");
+	change(SIG_SETMASK, SIGBUS, 0);
+	swapcontext(&other_context, &main_context);
+	tell("other, again");
+	use_gone_memory("other context, again");
+}
+
+static void contexts(void)
+{
+	static volatile int times;
+	size_t size = 256 * 1024;
+	void *stack = h_filled(BY_MMAP, size, 0);
+
+	getcontext(&other_context);
+	other_context.uc_stack.ss_sp = stack;
+	other_context.uc_stack.ss_size = size;
+	other_context.uc_link = &main_context;
+	makecontext(&other_context, other_side, 0);
+	change(SIG_BLOCK, SIGSEGV, SIGUSR1);
+	for (int i = 0; i < 2; i++) {
+		swapcontext(&main_context, &other_context);
+		tell("main");
+		use_gone_memory("main context");
+	}
+	getcontext(&main_context);
+	tell("got");
+	if (!times++) {
+		change(SIG_SETMASK, 0, 0);
+		use_gone_memory("unblocked");
+		setcontext(&main_context);
+	}
+	use_gone_memory("context of before");
+}
+
+static int thread_tells(void *arg)
+{
+	tell(arg);
+	use_gone_memory(arg);
+	return 0;
+}
+
+static void *pthread_tells(void *arg)
+{
+	thread_tells(arg);
+	return NULL;
+}
+
+static void *take_one(void *arg)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigwait(&set, &sig);
+	if (arg)
+		say("cancelled, and took %d", sig);
+	return arg;
+}
+
+#define WAITERS 24
+
+static void thread_masks(void)
+{
+	static char inherits[] = "thread", own[] = "thread with a mask", cancelled[] = "cancelled";
+	pthread_t t, waiter[WAITERS];
+	pthread_attr_t attr;
+	sigset_t bus;
+	thrd_t c11;
+
+	change(SIG_BLOCK, SIGSEGV, 0);
+	if (thrd_create(&c11, thread_tells, inherits) != thrd_success)
+		die("no thread");
+	thrd_join(c11, NULL);
+	sigemptyset(&bus);
+	sigaddset(&bus, SIGBUS);
+	pthread_attr_init(&attr);
+	pthread_attr_setsigmask_np(&attr, &bus);
+	if (pthread_create(&t, &attr, pthread_tells, own))
+		die("no thread");
+	pthread_join(t, NULL);
+	for (int i = 0; i < 20; i++) {
+		if (pthread_create(&t, NULL, take_one, cancelled))
+			die("no thread");
+		usleep(1000);
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+	}
+	for (int i = 0; i < WAITERS; i++)
+		if (pthread_create(&waiter[i], NULL, take_one, NULL))
+			die("no thread");
+	for (int i = 0; i < WAITERS; i++) {
+		kill(getpid(), SIGSEGV);
+		for (int tries = 0; tries < 10000; tries++) {
+			sigset_t set;
+
+			sigpending(&set);
+			if (!sigismember(&set, SIGSEGV))
+				break;
+			usleep(1000);
+		}
+	}
+	for (int i = 0; i < WAITERS; i++)
+		pthread_join(waiter[i], NULL);
+	main_thread = gettid();
+	handle(SIGSEGV, on_segv, false);
+	change(SIG_UNBLOCK, SIGSEGV, 0);
+	for (int i = 0; i < 100; i++)
+		kill(getpid(), SIGSEGV);
+	say("handled %d, on another thread %d", (int)handled, (int)elsewhere);
+}
+
+const struct hcase sigcontext_cases[] = {
+	{ "sigcontext-handler", handler_mask },
+	{ "sigcontext-second", second_signal },
+	{ "sigcontext-pending-at-start", pending_at_start },
+	{ "sigcontext-jumps", jumps },
+	{ "sigcontext-contexts", contexts },
+	{ "sigcontext-threads", thread_masks },
+	{ 0 },
+};
