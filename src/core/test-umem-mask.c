@@ -245,6 +245,11 @@ static void engine_passes_on(void **state)
 	assert_int_equal(pthread_create(&t, NULL, engine_thread, NULL), 0);
 	engine_rounds(3);
 	assert_int_equal(READ_ONCE(engine.last), UMEM_DIRECT);
+	/* Sent to that very thread, it is for none. */
+	assert_int_equal(pthread_kill(t, SIGSEGV), 0);
+	engine_rounds(5);
+	assert_int_equal(READ_ONCE(engine.last), UMEM_DIRECT);
+	assert_int_equal(pending(), 0);
 	for (int i = 0; i < 2000; i++) {
 		assert_int_equal(kill(getpid(), SIGSEGV), 0);
 		if (i % 100 == 0) {

@@ -57,6 +57,9 @@ bool umem_refuse(int sig, const siginfo_t *si)
 
 	if (!window.open || si->si_code > 0)
 		return false;
+	/* Sent to the engine's thread: the program has no such thread. */
+	if (engine.is && si->si_code == SI_TKILL)
+		return true;
 	engine.met = true;
 	if (!window.came[i]) {
 		window.came[i] = true;
