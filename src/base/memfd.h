@@ -35,7 +35,7 @@ void *memfd_map(int fd, size_t size, bool write);
 void *memfd_new(const char *name, size_t size, int *fd);
 /*
  * A mapped table of which only the beginning is accessible: `open` bytes. So mlockall(MCL_CURRENT) makes no pages for the
- * rest. All functions: 0 or -errno; a table of zeros is not mapped.
+ * rest. The functions return 0 or -errno. A table of zeros is not mapped, and may be unmapped.
  */
 struct memfd_table {
 	void *at;

@@ -18,7 +18,10 @@ struct ring_piece {
 	uint64_t start, size; /* offset in the area, and bytes; multiples of PAGE */
 };
 
-/* Each piece has half of the bytes before it or more, so these cover any area. */
+/*
+ * Each piece has half of the bytes before it or more, so these cover any area. Where address space is short, a piece has
+ * the size of one ring, and a process with this many of them gets ENOMEM for the next.
+ */
 #define RING_PIECES 40u
 
 struct efile;
