@@ -98,12 +98,13 @@ def main():
                 raise SystemExit("stuck does not start")
             for section, args in COMMANDS.items():
                 outputs[section].append(ask(ruse, env, args))
-            # A process writes its counters from time to time.
-            for _ in range(50):
-                outputs["ruse status"].append(ask(ruse, env, ["status"]))
-                if any(q["links"] for q in outputs["ruse status"][-1]["processes"]):
-                    break
-                time.sleep(0.1)
+            # A process writes its counters from time to time, and may not wait yet.
+            for section, evidence in ("ruse status", "links"), ("ruse explain --stuck", "waits"):
+                for _ in range(50):
+                    outputs[section].append(ask(ruse, env, COMMANDS[section]))
+                    if any(q[evidence] for q in outputs[section][-1]["processes"]):
+                        break
+                    time.sleep(0.1)
             p.stdin.close()
         subprocess.run([ruse, "stop", "--now"], **quiet)
     bad = [line for section in outputs for line in compare(section, want[section], outputs[section])]
