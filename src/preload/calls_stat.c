@@ -61,10 +61,10 @@ static int fd_stat(int fd, void *st, int ret)
 
 _Static_assert(offsetof(struct stat, st_mode) == offsetof(struct stat64, st_mode), "one layout");
 
-/* True if the call is about the descriptor itself: "" with AT_EMPTY_PATH. */
+/* True if the call is about the descriptor itself: "", or from Linux 6.11 on NULL, with AT_EMPTY_PATH. */
 static bool at_fd(const char *path, int flags)
 {
-	return (flags & AT_EMPTY_PATH) && (!path || !*path);
+	return (flags & AT_EMPTY_PATH) && (paths_readable(path) ? !*path : (uintptr_t)path == 0);
 }
 
 static int device_stat(void *st, dev_t rdev)

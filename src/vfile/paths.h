@@ -43,10 +43,29 @@ struct path_ref {
 	char tail[384];
 };
 
+#if defined(__x86_64__)
+#define PATHS_END (1ull << 56)	/* of a program's addresses */
+#else
+#define PATHS_END ~0ull	/* the highest byte may be a tag */
+#endif
+
+/*
+ * False for NULL, the first 64 KiB and the kernel's half, where a program has no memory: the kernel answers EFAULT. The
+ * compiler must not take from a declaration of libc that p is not NULL.
+ */
+static inline bool paths_readable(const char *p)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	__asm__("" : "+r"(at));
+	return at >= 0x10000 && at < PATHS_END && !(at >> 55 & 1);
+}
+
 /* Fast test before paths_find(). False: paths_find() would return PATH_NOT_OURS. p may be NULL. */
 static inline bool paths_maybe(const char *p)
 {
-	return p && p[0] == '/' && (p[1] == 's' || p[1] == 'd' || p[1] == '/' || p[1] == '.');
+	return p && paths_readable(p) && p[0] == '/' &&
+	       (p[1] == 's' || p[1] == 'd' || p[1] == '/' || p[1] == '.');
 }
 
 /* Classifies a path and sets *ref. A path too long for tail is PATH_NOT_OURS. */

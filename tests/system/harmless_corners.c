@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Rare uses of memory (harmless.c): allocation under locks of libc while another thread forks, descriptors that are closed
- * by system calls, code that is written by a debugger's ways, segments attached over a block.
+ * by system calls, code that is written by a debugger's ways, segments attached over a block, paths that are no pointers.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,8 +14,10 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include "harmless.h"
 #include "verbs.h"
@@ -276,7 +279,54 @@ static void vfork_close(void)
 	}
 }
 
+/* Pointers that the kernel refuses, tried in a child: a hook must not read them. */
+static const char *volatile bad_paths[] = { NULL, (const char *)8, (const char *)-1,
+					    (const char *)(1ull << 63) };
+
+#define TELL(call)                                                             \
+	do {                                                                   \
+		long ret_;                                                     \
+		errno = 0;                                                     \
+		ret_ = (long)(call);                                           \
+		say("%s, %zu: %ld %s", #call, i, ret_, strerrorname_np(errno)); \
+	} while (0)
+
+static int use_bad_path(void *arg)
+{
+	size_t i = *(size_t *)arg;
+	const char *volatile p = bad_paths[i];
+	struct statx *volatile nowhere = NULL;
+	struct stat st;
+	char buf[8];
+
+	TELL(open(p, O_RDONLY));
+	TELL(openat(AT_FDCWD, p, O_RDONLY));
+	TELL(creat(p, 0600));
+	TELL(fopen(p, "r") != NULL);
+	TELL(opendir(p) != NULL);
+	TELL(stat(p, &st));
+	TELL(lstat(p, &st));
+	TELL(fstatat(AT_FDCWD, p, &st, 0));
+	TELL(fstatat(0, p, &st, AT_EMPTY_PATH));
+	/* As Rust's library asks whether the kernel has statx(). */
+	TELL(statx(0, p, 0, STATX_ALL, nowhere));
+	TELL(access(p, R_OK));
+	TELL(faccessat(AT_FDCWD, p, R_OK, 0));
+	TELL(readlink(p, buf, sizeof(buf)));
+	TELL(readlinkat(AT_FDCWD, p, buf, sizeof(buf)));
+	TELL(getxattr(p, "user.x", buf, sizeof(buf)));
+	TELL(chdir(p));
+	return 5;
+}
+
+static void bad_pointers(void)
+{
+	for (size_t i = 0; i < sizeof(bad_paths) / sizeof(*bad_paths); i++)
+		say("%zu: %d", i, h_in_child(use_bad_path, &i));
+}
+
 const struct hcase corner_cases[] = {
+	{ "bad-path", bad_pointers },
 	{ "stdio-fork", stdio_fork },
 	{ "verbs-fork", verbs_fork },
 	{ "raw-close", raw_close },
