@@ -25,7 +25,7 @@ static uint32_t delivered;
 /* As preload/ does it. */
 static void on_signal(int sig, siginfo_t *si, void *uc)
 {
-	if ((si->si_code > 0 && umem_fix_fault(uc)) || umem_refuse(sig, si))
+	if ((si->si_code > 0 && umem_fix_fault(uc)) || umem_refuse(sig, si, uc))
 		return;
 	atomic_add(&delivered, 1u);
 	if (si->si_code > 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Windows of guarded operations. */
+#include <string.h>
+#include <ucontext.h>
 #include "core/umem_mask.h"
 #include "shared/barrier.h"
 
@@ -51,11 +53,23 @@ static void send_again(int sig, const siginfo_t *si)
 		sys_call(SYS_kill, pid, sig);
 }
 
-bool umem_refuse(int sig, const siginfo_t *si)
+/* What a window does not block. */
+#define NOT_IN_MASK (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | UMEM_SIGNALS)
+
+/* Did the signal interrupt a window? A handler of the program runs before or after it, and has another mask. */
+static bool in_window(const ucontext_t *uc)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	return window.open && (engine.is || (mask | NOT_IN_MASK) == ~0ull);
+}
+
+bool umem_refuse(int sig, const siginfo_t *si, const void *uc)
 {
 	int i = sig == SIGBUS;
 
-	if (!window.open || si->si_code > 0)
+	if (si->si_code > 0 || !in_window(uc))
 		return false;
 	/* Sent to the engine's thread: the program has no such thread. */
 	if (engine.is && si->si_code == SI_TKILL)
@@ -77,12 +91,10 @@ static void window_begin(struct umem_window *w)
 	umem_thread = UMEM_DIRECT;
 }
 
-static void window_end(uint64_t mask)
+static void window_leave(void)
 {
 	static const int sigs[] = { SIGSEGV, SIGBUS };
 
-	umem_mask_change(SIG_SETMASK, mask);
-	umem_thread = UMEM_BLOCKED;
 	window.open = false;
 	for (int i = 0; i < 2; i++) {
 		if (!window.came[i])
@@ -90,6 +102,21 @@ static void window_end(uint64_t mask)
 		window.came[i] = false;
 		send_again(sigs[i], &window.info[i]);
 	}
+}
+
+static void window_end(uint64_t mask)
+{
+	/* Before the mask changes: a handler of another signal may come at once. */
+	umem_thread = UMEM_BLOCKED;
+	umem_mask_change(SIG_SETMASK, mask);
+	window_leave();
+}
+
+void umem_jumped(void)
+{
+	umem_thread = UMEM_ASK;
+	if (unlikely(window.open))
+		window_leave();
 }
 
 void umem_engine_thread(void)

@@ -65,10 +65,16 @@ void umem_engine_thread(void);
 void umem_rest(void);
 
 /*
- * In a handler of SIGSEGV or SIGBUS. True: a signal that kill() or the like has sent has come because a window is open,
- * and is sent again after it. Of each signal, the first one counts, as in the kernel.
+ * In a handler of SIGSEGV or SIGBUS, which has ucontext_t *uc. True: a signal that kill() or the like has sent has come
+ * because a window is open, and is sent again after it. Of each signal, the first one counts, as in the kernel.
  */
-bool umem_refuse(int sig, const siginfo_t *si);
+bool umem_refuse(int sig, const siginfo_t *si, const void *uc);
+
+/*
+ * Before the thread continues elsewhere, by siglongjmp() or the like: the mask may change, and a window is left without its
+ * end.
+ */
+void umem_jumped(void);
 
 /* Makes a siginfo that the kernel has given what it was before the signal was sent again. */
 void umem_siginfo(siginfo_t *si);

@@ -9,7 +9,7 @@ HOOK __attribute__((noreturn)) void __longjmp_chk(struct __jmp_buf_tag env[1], i
 
 HOOK void longjmp(struct __jmp_buf_tag env[1], int val)
 {
-	umem_thread = UMEM_ASK;
+	umem_jumped();
 	REAL(longjmp)(env, val);
 	__builtin_unreachable();
 }
@@ -17,14 +17,14 @@ HOOK void longjmp(struct __jmp_buf_tag env[1], int val)
 /* Programs built with _FORTIFY_SOURCE. */
 HOOK void __longjmp_chk(struct __jmp_buf_tag env[1], int val)
 {
-	umem_thread = UMEM_ASK;
+	umem_jumped();
 	REAL(__longjmp_chk)(env, val);
 	__builtin_unreachable();
 }
 
 HOOK int setcontext(const ucontext_t *to)
 {
-	umem_thread = UMEM_ASK;
+	umem_jumped();
 	return REAL(setcontext)(to);
 }
 
@@ -39,7 +39,7 @@ HOOK int swapcontext(ucontext_t *from, const ucontext_t *to)
 {
 	int ret;
 
-	umem_thread = UMEM_ASK;
+	umem_jumped();
 	ret = REAL(swapcontext)(from, to);
 	context_continued();
 	return ret;

@@ -32,22 +32,6 @@ static bool own_signal(int sig)
 /* Actions. */
 
 /*
- * Makes it what the kernel would tell of it. libc adds the same restorer to each action, and so to that of the real
- * handler; from Linux 5.11 on, the kernel drops unknown flags.
- */
-static void own_action_kept(int sig, struct sigaction *act)
-{
-	struct sigaction now;
-
-	sigdelset(&act->sa_mask, SIGKILL);
-	sigdelset(&act->sa_mask, SIGSTOP);
-	if (REAL(sigaction)(sig, NULL, &now))
-		return;
-	act->sa_flags = (act->sa_flags & SA_EMULATED) | (now.sa_flags & ~SA_EMULATED);
-	act->sa_restorer = now.sa_restorer;
-}
-
-/*
  * The kernel discards what is pending when a signal becomes ignored, but here it has ruse's handler. What is pending for
  * other threads stays.
  */
@@ -65,18 +49,12 @@ static void own_discard(int sig)
 
 static int own_action(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	struct sigaction copy;
+	bool ignored = act && act->sa_handler == SIG_IGN;
+	int ret = signals_action_set(sig, act, old);
 
-	if (act) {
-		copy = *act;
-		if (signals_install(sig, &copy))
-			return -1;
-		own_action_kept(sig, &copy);
-	}
-	signals_exchange(sig, act ? &copy : NULL, old);
-	if (act && copy.sa_handler == SIG_IGN)
+	if (!ret && ignored)
 		own_discard(sig);
-	return 0;
+	return ret;
 }
 
 HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *old)

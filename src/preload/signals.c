@@ -24,6 +24,14 @@
 
 #define SIG_BIT(sig) (1ull << ((sig) - 1))
 
+/*
+ * The flags that ruse carries out, or that mean nothing for the two signals. The others are the real handler's, too, and
+ * are told as the kernel tells them.
+ */
+#define SA_EMULATED                                                                                \
+	((int)SA_RESETHAND | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | \
+	 SA_NODEFER)
+
 bool signals_owned;
 
 /*
@@ -63,25 +71,29 @@ static void signals_action(int sig, struct sigaction *act)
 	*act = (struct sigaction){ .sa_handler = SIG_DFL };
 }
 
-/* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock. */
-void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
+/* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock. Returns the mask. */
+static uint64_t table_lock(void)
 {
 	uint64_t mask = umem_mask_change(SIG_BLOCK, ~0ull);
-	struct sigaction was;
 
 	while (!atomic_cmpxchg(&table.lock, 0u, 1u))
 		cpu_relax();
-	was = *act_entry(sig);
-	if (act) {
-		table.was = was;
-		table.changing = sig;
-		smp_wmb();	/* for signals_forked() */
-		seqlock_write(&table.seq, act_entry(sig), act, sizeof(*act));
-	}
+	return mask;
+}
+
+static void table_unlock(uint64_t mask)
+{
 	smp_store_release(&table.lock, 0u);
 	umem_mask_change(SIG_SETMASK, mask);
-	if (old)
-		*old = was;
+}
+
+/* Under the lock. */
+static void table_put(int sig, const struct sigaction *act)
+{
+	table.was = *act_entry(sig);
+	table.changing = sig;
+	smp_wmb();	/* for signals_forked() */
+	seqlock_write(&table.seq, act_entry(sig), act, sizeof(*act));
 }
 
 void signals_forked(void)
@@ -153,9 +165,11 @@ static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	}
 	if (act.sa_flags & (int)SA_RESETHAND) {
 		struct sigaction reset = act;
+		uint64_t mask = table_lock();
 
 		reset.sa_handler = SIG_DFL;
-		signals_exchange(sig, &reset, NULL);
+		table_put(sig, &reset);
+		table_unlock(mask);
 	}
 	/* The handler has a mask of its own, and may end by siglongjmp() or change the one that it returns to. */
 	umem_thread = UMEM_ASK;
@@ -170,7 +184,7 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 	int e = errno;
 
 	umem_siginfo(si);
-	if ((fault && umem_fix_fault(uc)) || umem_refuse(sig, si)) {
+	if ((fault && umem_fix_fault(uc)) || umem_refuse(sig, si, uc)) {
 		errno = e;
 		return;
 	}
@@ -180,7 +194,7 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 }
 
 /* The kernel must not reset the action after a fault of a guarded copy. */
-int signals_install(int sig, const struct sigaction *program)
+static int action_install(int sig, const struct sigaction *program)
 {
 	struct sigaction own = *program;
 
@@ -196,24 +210,64 @@ int signals_install(int sig, const struct sigaction *program)
 	return REAL(sigaction)(sig, &own, NULL);
 }
 
+/*
+ * Makes it what the kernel would tell of it. libc adds the same restorer to each action, and so to that of the real
+ * handler; from Linux 5.11 on, the kernel drops unknown flags.
+ */
+static void action_kept(int sig, struct sigaction *act)
+{
+	struct sigaction now;
+
+	sigdelset(&act->sa_mask, SIGKILL);
+	sigdelset(&act->sa_mask, SIGSTOP);
+	if (REAL(sigaction)(sig, NULL, &now))
+		return;
+	act->sa_flags = (act->sa_flags & SA_EMULATED) | (now.sa_flags & ~SA_EMULATED);
+	act->sa_restorer = now.sa_restorer;
+}
+
+/* The kernel's action and the table's change together, also if two threads call this at once. */
+int signals_action_set(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction copy = { 0 }, was;
+	uint64_t mask;
+	int ret = 0;
+
+	if (act)
+		copy = *act;
+	mask = table_lock();
+	was = *act_entry(sig);
+	if (act)
+		ret = action_install(sig, &copy);
+	if (act && !ret) {
+		action_kept(sig, &copy);
+		table_put(sig, &copy);
+	}
+	table_unlock(mask);
+	if (old && !ret)
+		*old = was;
+	return ret;
+}
+
 void signals_attach(void)
 {
 	static const int own[] = { SIGSEGV, SIGBUS };
 	static uint32_t begun;
 	struct sigaction act;
+	uint64_t mask;
 	int e = errno;
 
 	if (!atomic_cmpxchg(&begun, 0u, 1u))
 		return;
+	mask = table_lock();
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		REAL(sigaction)(own[i], NULL, &act);
-		signals_exchange(own[i], &act, NULL);
+		table_put(own[i], &act);
 	}
 	smp_store_release(&signals_owned, true);
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		signals_action(own[i], &act);
-		signals_install(own[i], &act);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		action_install(own[i], act_entry(own[i]));
+	table_unlock(mask);
 	smp_store_release(&umem_handled, true);
 	errno = e;
 }

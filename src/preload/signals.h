@@ -10,14 +10,6 @@
 #include "core/umem_mask.h"
 #include "shared/barrier.h"
 
-/*
- * The flags that ruse carries out, or that mean nothing for the two signals. The others are the real handler's, too, and
- * are told as the kernel tells them.
- */
-#define SA_EMULATED                                                                                \
-	((int)SA_RESETHAND | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | \
-	 SA_NODEFER)
-
 /* True after the signals were taken over. */
 extern bool signals_owned;
 
@@ -29,10 +21,8 @@ static inline bool handlers_owned(void)
 /* Takes over the two signals. Call before the first device is opened; later calls return at once. */
 void signals_attach(void);
 
-/* Copies the program's action for SIGSEGV or SIGBUS to old, then sets act (NULL: unchanged). */
-void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old);
-/* Installs the real handler for the given action of the program. 0 or -1. */
-int signals_install(int sig, const struct sigaction *program);
+/* sigaction() of SIGSEGV or SIGBUS: 0, or -1 with errno. old may be NULL, and act, which changes nothing then. */
+int signals_action_set(int sig, const struct sigaction *act, struct sigaction *old);
 
 /* In a child of fork(): another thread of the parent may have been changing an action, which then is what it was. */
 void signals_forked(void);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -352,7 +353,129 @@ static void thread_masks(void)
 	say("handled %d, on another thread %d", (int)handled, (int)elsewhere);
 }
 
+static atomic_bool over;
+static atomic_int raised, missed, caught;
+
+static void count_segv(int sig)
+{
+	(void)sig;
+	caught++;
+}
+
+/* Of a thread that blocks all: raise() returns after the handler. */
+static void raise_segv(int sig)
+{
+	int before = caught;
+
+	(void)sig;
+	change(SIG_UNBLOCK, SIGSEGV, 0);
+	raise(SIGSEGV);
+	raised++;
+	missed += caught == before;
+}
+
+/* With a device, it writes as fast as it can. */
+static void *write_on(void *arg)
+{
+	struct vctx v = { .sock = -1 };
+	struct ibv_qp *other = NULL;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	if (has_device) {
+		v_open(&v, &vcfg_default);
+		other = v_qp(&v);
+		v_connect_self(&v, v.qp, other);
+	}
+	while (!over)
+		if (has_device && v_message(&v, v.qp, other, IBV_SEND_SIGNALED))
+			die("the message failed");
+	return arg;
+}
+
+static void raise_in_handler(void)
+{
+	pthread_t t;
+
+	handle(SIGSEGV, count_segv, false);
+	handle(SIGUSR1, raise_segv, false);
+	if (pthread_create(&t, NULL, write_on, NULL))
+		die("no thread");
+	for (int i = 0; i < 300; i++) {
+		int before = raised;
+
+		pthread_kill(t, SIGUSR1);
+		for (int tries = 0; raised == before && tries < 100000; tries++)
+			usleep(100);
+	}
+	over = true;
+	pthread_join(t, NULL);
+	say("raised %d, missed %d, caught %d", (int)raised, (int)missed, (int)caught);
+}
+
+static pthread_barrier_t barrier;
+static atomic_int unlike;
+
+/* The mask of the first action has SIGUSR1, that of the second SIGUSR2. */
+static void fits(int other)
+{
+	sigset_t set;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &set);
+	unlike += sigismember(&set, SIGUSR1) == other || sigismember(&set, SIGUSR2) != other;
+}
+
+static void first_action(int sig)
+{
+	(void)sig;
+	fits(0);
+}
+
+static void second_action(int sig)
+{
+	(void)sig;
+	fits(1);
+}
+
+#define TURNS 3000
+
+static void *set_action(void *arg)
+{
+	struct sigaction sa = { .sa_handler = arg ? second_action : first_action };
+
+	sigaddset(&sa.sa_mask, arg ? SIGUSR2 : SIGUSR1);
+	for (int i = 0; i < TURNS; i++) {
+		pthread_barrier_wait(&barrier);
+		sigaction(SIGSEGV, &sa, NULL);
+		pthread_barrier_wait(&barrier);
+	}
+	return arg;
+}
+
+/* Two threads set the action at the same time: one of the two counts, with its mask. */
+static void actions_at_once(void)
+{
+	pthread_t t[2];
+
+	pthread_barrier_init(&barrier, NULL, 3);
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t[i], NULL, set_action, i ? &barrier : NULL))
+			die("no thread");
+	for (int i = 0; i < TURNS; i++) {
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+		raise(SIGSEGV);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	say("with the other mask: %d", (int)unlike);
+}
+
 const struct hcase sigcontext_cases[] = {
+	{ "sigcontext-raise", raise_in_handler },
+	{ "sigcontext-actions", actions_at_once },
 	{ "sigcontext-handler", handler_mask },
 	{ "sigcontext-second", second_signal },
 	{ "sigcontext-pending-at-start", pending_at_start },
