@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/sys.h"
 #include "core/umem.h"
+#include "core/umem_mask.h"
 #include "engine/checks.h"
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
@@ -222,10 +223,35 @@ static bool event_stale(const struct event_file *ev)
 	return ev->generation != engine.generation;
 }
 
-ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count)
+/* Takes an event after the wait. Bytes or -errno; -EAGAIN: the event has vanished with its object. */
+static ssize_t event_take(struct event_file *ev, void *buf, size_t count)
 {
 	char record[16];
-	uint64_t v;
+	ssize_t ret;
+
+	if (event_stale(ev))
+		return -EIO;
+	if (!engine_lock())
+		return -EDEADLK;
+	ret = event_read(ev, record, min(count, sizeof(record)));
+	/* The event is still there, or the device is gone and every later read must wake up, too. */
+	if (ret == -EINVAL || ret == -EIO)
+		efile_event_raise(ev);
+	else
+		efile_event_more(ev);
+	engine_unlock();
+	if (ret > 0 && umem_copy(buf, record, ret))
+		return -EFAULT;
+	return ret;
+}
+
+/*
+ * For the program this is read(), which a handler may leave by siglongjmp(), for a timeout. So none runs after the wait. The
+ * two signals of guarded copies keep their mask.
+ */
+ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count)
+{
+	uint64_t v, mask;
 	ssize_t ret;
 
 	if (event_stale(ev))
@@ -234,21 +260,10 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 		ret = engine.host->event_wait(fd, &v, sizeof(v));
 		if (ret <= 0)	/* 0: the other end is closed */
 			return ret ? ret : -EIO;
-		if (event_stale(ev))
-			return -EIO;
-		if (!engine_lock())
-			return -EDEADLK;
-		ret = event_read(ev, record, min(count, sizeof(record)));
-		/* The event is still there, or the device is gone and every later read must wake up, too. */
-		if (ret == -EINVAL || ret == -EIO)
-			efile_event_raise(ev);
-		else
-			efile_event_more(ev);
-		engine_unlock();
-		/* -EAGAIN: the count belonged to an event that vanished with its object. */
+		mask = umem_mask_change(SIG_BLOCK, ~UMEM_SIGNALS);
+		ret = event_take(ev, buf, count);
+		umem_mask_change(SIG_SETMASK, mask);
 	} while (ret == -EAGAIN);
-	if (ret > 0 && umem_copy(buf, record, ret))
-		return -EFAULT;
 	return ret;
 }
 

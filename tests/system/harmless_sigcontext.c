@@ -473,7 +473,77 @@ static void actions_at_once(void)
 	say("with the other mask: %d", (int)unlike);
 }
 
+static void writer(struct vctx *v, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	struct vcfg cfg = vcfg_default;
+	struct ibv_qp *other;
+	struct ibv_mr *mr;
+	void *p = h_filled(BY_ALIGNED, PG, 0);
+
+	cfg.channel = true;
+	v_open(v, &cfg);
+	other = v_qp(v);
+	v_connect_self(v, v->qp, other);
+	mr = ibv_reg_mr(v->pd, p, PG, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	if (!mr)
+		die("reg_mr: %m");
+	*sge = (struct ibv_sge){ .addr = (uintptr_t)p, .length = 8, .lkey = mr->lkey };
+	*wr = (struct ibv_send_wr){ .sg_list = sge,
+				    .num_sge = 1,
+				    .opcode = IBV_WR_RDMA_WRITE,
+				    .send_flags = IBV_SEND_SIGNALED,
+				    .wr.rdma = { (uintptr_t)p + 64, mr->rkey } };
+}
+
+/* A wait that a handler ends by a jump, for a timeout; the device works on. */
+static void wait_with_timeout(struct vctx *v, struct ibv_send_wr *wr, unsigned int us)
+{
+	struct itimerval t = { .it_value.tv_usec = us }, never = { 0 };
+	const struct timespec now = { 0 };
+	struct ibv_send_wr *bad;
+	struct ibv_cq *cq;
+	sigset_t alarms;
+	void *context;
+
+	if (has_device && (ibv_req_notify_cq(v->cq, 0) || ibv_post_send(v->qp, wr, &bad)))
+		die("post_send: %m");
+	if (!sigsetjmp(env, 1)) {
+		setitimer(ITIMER_REAL, &t, NULL);
+		change(SIG_UNBLOCK, SIGALRM, 0);
+		if (!has_device)
+			pause();
+		else if (ibv_get_cq_event(v->ch, &cq, &context) && errno != EINTR)
+			die("get_cq_event: %m");
+		change(SIG_BLOCK, SIGALRM, 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigtimedwait(&alarms, NULL, &now);
+}
+
+static void event_timeouts(void)
+{
+	struct vctx v = { .sock = -1 };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	unsigned int seed = 1;
+
+	handle(SIGALRM, jump, false);
+	change(SIG_BLOCK, SIGALRM, SIGSEGV);
+	if (has_device)
+		writer(&v, &wr, &sge);
+	for (int i = 0; i < 100000 && h_has_time(); i++) {
+		wait_with_timeout(&v, &wr, 1 + (unsigned int)rand_r(&seed) % 12);
+		if (has_device && v_wait(v.cq, &wc, 60))
+			say("a WRITE fails: %s", ibv_wc_status_str(wc.status));
+	}
+	tell("after all");
+}
+
 const struct hcase sigcontext_cases[] = {
+	{ "sigcontext-event", event_timeouts },
 	{ "sigcontext-raise", raise_in_handler },
 	{ "sigcontext-actions", actions_at_once },
 	{ "sigcontext-handler", handler_mask },
