@@ -14,6 +14,7 @@
 #include <time.h>
 #include "base/proc.h"
 #include "base/sys.h"
+#include "core/umem_mask.h"
 #include "preload/last_thread.h"
 #include "preload/preload.h"
 
@@ -46,13 +47,12 @@ static void *last_thread(void *arg)
 	(void)arg;
 	while (!last_is_left())
 		sys_call(SYS_nanosleep, &nap, NULL);
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &last_mask, NULL, sizeof(last_mask));
+	umem_mask_change(SIG_SETMASK, last_mask);
 	exit(0);
 }
 
 static void last_note(uint32_t *what)
 {
-	const uint64_t all = ~0ull;
 	uint64_t old;
 	pthread_t t;
 
@@ -60,10 +60,10 @@ static void last_note(uint32_t *what)
 	if (!READ_ONCE(last_main_ends) || !READ_ONCE(last_progress) ||
 	    !atomic_cmpxchg(&last_begun, 0u, 1u))
 		return;
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
+	old = umem_mask_change(SIG_SETMASK, ~0ull);
 	if (!REAL(pthread_create)(&t, NULL, last_thread, NULL))
 		pthread_detach(t);
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	umem_mask_change(SIG_SETMASK, old);
 }
 
 void last_thread_progress(void)
@@ -79,7 +79,7 @@ void last_thread_forked(void)
 HOOK void pthread_exit(void *ret)
 {
 	if (sys_call(SYS_gettid) == sys_call(SYS_getpid) && preload_owns_tables()) {
-		sys_call(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &last_mask, sizeof(last_mask));
+		last_mask = umem_mask_change(SIG_BLOCK, 0);
 		last_note(&last_main_ends);
 	}
 	REAL(pthread_exit)(ret);
