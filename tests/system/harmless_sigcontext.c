@@ -209,7 +209,6 @@ static void jumps(void)
 	sigset_t none;
 
 	sigemptyset(&none);
-	main_thread = gettid();
 	handle(SIGALRM, jump, true);
 	change(SIG_BLOCK, SIGSEGV, SIGUSR1);
 	if (!sigsetjmp(env, 1)) {
