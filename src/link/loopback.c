@@ -7,12 +7,15 @@
  * requester keeps it until the ACK or revokes it. UC and UD have no ACK, so their payload is
  * copied. The FIFO restarts at its first entry when it is empty, so a ping-pong uses one warm cache
  * line.
+ *
+ * If referenced payload cannot be read, the requester gets a NAK and repeats the message, which is
+ * copied then: send() fails with -EFAULT in that copy, as the memory is bad.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
-#include "link/link.h"
+#include "link/kept.h"
 #include "why/why.h"
 
 #define LOOP_SEGS 1024
@@ -36,6 +39,8 @@ struct loopback {
 	struct link l;
 	uint32_t head, count;	/* oldest entry; number of entries */
 	bool polling, want_room;
+	bool unread;		/* the payload of the entry that is delivered cannot be read */
+	uint32_t copy_sqpn;	/* the next message of this QP is copied; 0: of none */
 	struct loop_entry ent[LOOP_SEGS];
 };
 
@@ -58,6 +63,59 @@ static int loop_copy(struct loopback *lo, struct loop_entry *e, const struct seg
 	e->seg.iov = &e->copy_iov;
 	e->seg.niov = 1;
 	return 0;
+}
+
+/* seg_pull.copy of referenced payload. */
+HOT static int loop_pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst,
+			      int ndst, uint64_t len)
+{
+	struct loopback *lo = seg->pull_arg;
+	int rc = lo->l.host->copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len);
+
+	if (likely(!rc) || seg_readable(seg, off, len, lo->l.host->copy_iov))
+		return rc;
+	lo->unread = true;
+	return -EIO;
+}
+
+static const struct seg_pull loop_pull = { .copy = loop_pull_copy };
+
+/* Gives the requester the NAK that its responder would send on the next packet. */
+static noinline __cold void loop_tell_unread(struct loopback *lo, const struct seg *seg)
+{
+	bool answer = seg->type == SEG_READ_RESP;
+	const struct seg nak = {
+		.service = SEG_RC,
+		.type = SEG_ACK,
+		.flags = SEG_F_START | SEG_F_END,
+		.syndrome = AETH_NAK_PSN_SEQ,
+		.pkey = seg->pkey,
+		.path_mtu = 256,
+		.dqpn = answer ? seg->dqpn : seg->sqpn,
+		.sqpn = answer ? seg->sqpn : seg->dqpn,
+		.psn = seg->psn,
+		.npkts = 1,
+	};
+
+	lo->unread = false;
+	lo->copy_sqpn = seg->sqpn;
+	lo->l.host->input(&lo->l, &nak);
+}
+
+/* Whether a segment with payload is passed by reference. */
+static bool loop_refers(struct loopback *lo, const struct seg *seg)
+{
+	/*
+	 * With the fault wrapper the payload of every packet is copied: fault frees a packet that it
+	 * held back as soon as send() has returned.
+	 */
+	if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(lo->l.lossy))
+		return false;
+	if (likely(seg->sqpn != lo->copy_sqpn))
+		return true;
+	if (seg->flags & SEG_F_END)
+		lo->copy_sqpn = 0;
+	return false;
 }
 
 static int loop_send(struct link *l, const struct seg *seg)
@@ -87,20 +145,18 @@ static int loop_send(struct link *l, const struct seg *seg)
 			memcpy(e->data, seg->why, sizeof(*seg->why));
 			e->seg.why = (const struct why *)e->data;
 		}
-	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->lossy)) {
-		/*
-		 * With the fault wrapper the payload of every packet is copied: fault frees a
-		 * packet that it held back as soon as send() has returned.
-		 */
+	} else if (loop_refers(lo, seg)) {
+		e->by_ref = true;
+		memcpy(e->iov, seg->iov, sizeof(*seg->iov) * (size_t)seg->niov);
+		e->seg.iov = e->iov;
+		e->seg.pull = &loop_pull;
+		e->seg.pull_arg = lo;
+	} else {
 		rc = loop_copy(lo, e, seg);
 		if (rc == -EAGAIN)
 			lo->want_room = true;
 		if (rc)
 			return rc;
-	} else {
-		e->by_ref = true;
-		memcpy(e->iov, seg->iov, sizeof(*seg->iov) * (size_t)seg->niov);
-		e->seg.iov = e->iov;
 	}
 	lo->count++;
 	l->tx_segs++;
@@ -140,6 +196,8 @@ static int loop_poll(struct link *l, int budget)
 			l->rx_segs++;
 			l->rx_bytes += e->seg.len;
 			l->host->input(l, &e->seg);
+			if (unlikely(lo->unread))
+				loop_tell_unread(lo, &e->seg);
 			n++;
 		}
 		free(e->heap);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <sys/mman.h>
 #include "link/testing.h"
 
 static struct link *loop_open(struct node *n)
@@ -76,6 +77,45 @@ static void test_bad_memory(void **state)
 	loop_close(&n, l);
 }
 
+/* The memory goes away behind a reference: a NAK, and the message is copied when it is sent again. */
+static void test_memory_goes(void **state)
+{
+	struct node n;
+	struct link *l = loop_open(&n);
+	uint8_t *big = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec bv = { big, 8192 };
+	struct seg s = t_seg(SEG_SEND, &bv, 1, 7);
+
+	s.sqpn = 0x30;
+	s.dqpn = 0x31;
+	assert_int_equal(l->ops->send(l, &s), 0);
+	assert_int_equal(mprotect(big + 4096, 4096, PROT_NONE), 0);
+	assert_int_equal(l->ops->poll(l, 8), 1);
+	assert_int_equal(n.nseg, 2);
+	assert_int_equal(n.last.type, SEG_ACK);
+	assert_int_equal(n.last.syndrome, AETH_NAK_PSN_SEQ);
+	assert_int_equal(n.last.psn, 7);
+	assert_int_equal(n.last.dqpn, 0x30);
+	assert_int_equal(l->ops->send(l, &s), -EFAULT);
+	/* A response that cannot be read: the NAK goes to the QP that waits for it. */
+	s.type = SEG_READ_RESP;
+	assert_int_equal(l->ops->send(l, &s), 0);
+	assert_int_equal(l->ops->poll(l, 8), 1);
+	assert_int_equal(n.last.dqpn, 0x31);
+	/* The memory is back: one message is copied, the next one is referenced. */
+	assert_int_equal(mprotect(big + 4096, 4096, PROT_READ | PROT_WRITE), 0);
+	for (int i = 0; i < 2; i++) {
+		memset(big, 1, 8192);
+		assert_int_equal(l->ops->send(l, &s), 0);
+		memset(big, 2, 8192);
+		assert_int_equal(l->ops->poll(l, 8), 1);
+		assert_int_equal(n.last_rc, 0);
+		assert_int_equal(n.buf[8191], i + 1);
+	}
+	munmap(big, 8192);
+	loop_close(&n, l);
+}
+
 static void test_revoke(void **state)
 {
 	struct node n;
@@ -146,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_fifo),
 		cmocka_unit_test(test_unreliable_is_copied),
 		cmocka_unit_test(test_bad_memory),
+		cmocka_unit_test(test_memory_goes),
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_never_inline),

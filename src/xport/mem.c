@@ -8,6 +8,7 @@
  * too short since the WQE was read gives -EINVAL.
  */
 #include "core/check.h"
+#include "link/kept.h"
 #include "shared/barrier.h"
 #include "xport/xport_internal.h"
 
@@ -46,23 +47,6 @@ int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *s
 	return n;
 }
 
-/* After a failed copy: true if payload bytes [off, off + len) of the segment are readable. */
-static noinline __cold bool xp_payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
-{
-	char bounce[4096];
-
-	while (len) {
-		uint64_t n = min(len, (uint64_t)sizeof(bounce));
-		struct iovec iov = { bounce, n };
-
-		if (umem_copy_iov(&iov, 1, 0, seg->iov, seg->niov, off, n))
-			return false;
-		off += n;
-		len -= n;
-	}
-	return true;
-}
-
 /*
  * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst cannot be
  * written; -EIO: the payload cannot be read, and the segment counts as lost.
@@ -80,6 +64,6 @@ HOT __flatten noinline int xp_place(const struct seg *seg, uint64_t off, const s
 		return seg->pull->copy(seg, off, dst, ndst, len);
 	rc = umem_copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len);
 	if (unlikely(rc))
-		return xp_payload_readable(seg, off, len) ? -EFAULT : -EIO;
+		return seg_readable(seg, off, len, umem_copy_iov) ? -EFAULT : -EIO;
 	return 0;
 }
