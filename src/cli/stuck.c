@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ruse explain --stuck: what processes wait for. rused asks the processes at each IPC_STUCK and answers with what they
- * have told so far. A wait is shown if two answers of the process have it, so that traffic that moves is not.
+ * have told so far. A wait is shown if two answers of the process have it, so that traffic that moves is not: after the
+ * first answer of all processes, one more question is waited for.
  * What a program that has nothing to do has, too, is shown only with a PID.
  */
 #include <errno.h>
@@ -16,7 +17,6 @@
 #define STUCK_ROOM (16u << 20)
 #define STUCK_PAUSE (250 * NS_MS)
 #define STUCK_ROUNDS 12		/* a process that has not answered after so many pauses does not answer */
-#define STUCK_ANSWERS 2		/* of each process */
 
 static const char *stuck_string(struct json_object *o, const char *key)
 {
@@ -41,17 +41,23 @@ static struct json_object *stuck_ask(struct ipc_conn *c, char *text, int *rc)
 	return o;
 }
 
+/* Of the question that has been asked with this reply, which tells the one before. */
+static uint32_t stuck_number(struct json_object *o)
+{
+	return (uint32_t)cli_json_u64(o, "asked") + 1;
+}
+
 /*
- * Has the process answered STUCK_ANSWERS questions since `first`? One without a device has no QPs, and perhaps no
- * progress thread: it need not answer, unless it is stopped.
+ * Has the process answered this question, or a later one? One without a device has no QPs, and perhaps no progress
+ * thread: it need not answer, unless it is stopped.
  */
-static bool stuck_answered(struct json_object *p, uint32_t first)
+static bool stuck_answered(struct json_object *p, uint32_t question)
 {
 	const char *state = stuck_string(p, "state");
 
 	if (!cli_json_u64(p, "contexts") && *state && !strchr("TtD", *state))
 		return true;
-	return (int32_t)((uint32_t)cli_json_u64(p, "answered") - first) >= STUCK_ANSWERS;
+	return (int32_t)((uint32_t)cli_json_u64(p, "answered") - question) >= 0;
 }
 
 static bool stuck_wanted(struct json_object *p, uint64_t pid)
@@ -67,14 +73,14 @@ static struct json_object *stuck_processes(struct json_object *o)
 	       json_object_is_type(ps, json_type_array) ? ps : NULL;
 }
 
-static bool stuck_all_answered(struct json_object *o, uint32_t first, uint64_t pid)
+static bool stuck_all_answered(struct json_object *o, uint32_t question, uint64_t pid)
 {
 	struct json_object *ps = stuck_processes(o);
 
 	for (size_t i = 0; ps && i < json_object_array_length(ps); i++) {
 		struct json_object *p = json_object_array_get_idx(ps, i);
 
-		if (stuck_wanted(p, pid) && !stuck_answered(p, first))
+		if (stuck_wanted(p, pid) && !stuck_answered(p, question))
 			return false;
 	}
 	return true;
@@ -210,7 +216,7 @@ static bool stuck_shown(struct json_object *w, uint64_t pid)
 }
 
 /* Removes the waits that were in one answer only, and processes that are not wanted. Returns what is left to say. */
-static size_t stuck_filter(struct json_object *ps, uint32_t first, uint64_t pid)
+static size_t stuck_filter(struct json_object *ps, uint32_t question, uint64_t pid)
 {
 	size_t left = 0;
 
@@ -222,8 +228,8 @@ static size_t stuck_filter(struct json_object *ps, uint32_t first, uint64_t pid)
 			continue;
 		}
 		json_object_object_add(p, "answers",
-				       json_object_new_boolean(stuck_answered(p, first)));
-		if (!stuck_answered(p, first))
+				       json_object_new_boolean(stuck_answered(p, question)));
+		if (!stuck_answered(p, question))
 			left++;
 		if (!json_object_object_get_ex(p, "waits", &ws))
 			continue;
@@ -279,11 +285,24 @@ static bool stuck_knows(struct json_object *o, uint64_t pid)
 	return !pid;
 }
 
-/* Asks all processes until they have answered. NULL: *rc says why. *first: the first question. */
-static struct json_object *stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid,
-				       uint32_t *first, int *rc)
+/* Asks all processes until they have answered this question; o: their last answers. NULL: *rc says why. */
+static struct json_object *stuck_await(struct ipc_conn *c, char *text, struct json_object *o,
+				       uint32_t question, uint64_t pid, int *rc)
 {
 	const struct timespec pause = { .tv_nsec = STUCK_PAUSE };
+
+	for (int i = 0; i < STUCK_ROUNDS && o && !stuck_all_answered(o, question, pid); i++) {
+		json_object_put(o);
+		nanosleep(&pause, NULL);
+		o = stuck_ask(c, text, rc);
+	}
+	return o;
+}
+
+/* Asks all processes for two answers. NULL: *rc says why. *question: the last one that they had to answer. */
+static struct json_object *stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid,
+				       uint32_t *question, int *rc)
+{
 	struct json_object *o = stuck_ask(c, text, rc);
 
 	if (!o)
@@ -293,15 +312,13 @@ static struct json_object *stuck_fetch(struct ipc_conn *c, char *text, uint64_t 
 		*rc = -ESRCH;
 		return NULL;
 	}
-	*first = (uint32_t)cli_json_u64(o, "asked");
-	for (int i = 0; i < STUCK_ROUNDS; i++) {
-		json_object_put(o);
-		nanosleep(&pause, NULL);
-		o = stuck_ask(c, text, rc);
-		if (!o || stuck_all_answered(o, *first, pid))
-			break;
-	}
-	return o;
+	*question = stuck_number(o);
+	o = stuck_await(c, text, o, *question, pid, rc);
+	if (!o || !stuck_all_answered(o, *question, pid))
+		return o;
+	/* The next one, a pause after the first answers were seen. */
+	*question = stuck_number(o) + 1;
+	return stuck_await(c, text, o, *question, pid, rc);
 }
 
 struct json_object *cli_stuck(uint64_t pid, size_t *left, int *rc)
@@ -309,18 +326,18 @@ struct json_object *cli_stuck(uint64_t pid, size_t *left, int *rc)
 	char *text = malloc(STUCK_ROOM + 1);
 	struct json_object *o = NULL;
 	struct ipc_conn c;
-	uint32_t first;
+	uint32_t question;
 
 	*rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
 	if (!*rc) {
-		o = stuck_fetch(&c, text, pid, &first, rc);
+		o = stuck_fetch(&c, text, pid, &question, rc);
 		if (o && !stuck_processes(o)) {
 			json_object_put(o);
 			o = NULL;
 			*rc = -EPROTO;
 		}
 		if (o) {
-			*left = stuck_filter(stuck_processes(o), first, pid);
+			*left = stuck_filter(stuck_processes(o), question, pid);
 			stuck_add_failures(&c, text, stuck_processes(o));
 		}
 		ipc_close(&c);

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../mistakes"))
 import network  # noqa: E402
@@ -51,11 +52,23 @@ BESIDE = {"psn": "RX-085: a packet with PSN 200 arrived, PSN 100 was expected"}
 TRIES = 20     # some waits begin some seconds after the hang
 # Of these a healthy program may have, too: shown only if its PID is given.
 IDLE = ["recv", "unsignaled", "idle"]
+LATE = "rnr"   # asked while the process is stopped for a time
 
 
 def ask(ruse, env, *args):
     return subprocess.run([ruse, "explain", "--stuck", *args], env=env, text=True, check=True,
                           stdout=subprocess.PIPE).stdout
+
+
+def ask_late(ruse, env, pid):
+    """A process that answers the first time after several questions: the differences."""
+    os.kill(pid, signal.SIGSTOP)
+    with subprocess.Popen([ruse, "explain", "--stuck"], env=env, text=True, stdout=subprocess.PIPE) as p:
+        time.sleep(0.65)
+        os.kill(pid, signal.SIGCONT)
+        text = p.stdout.read()
+    late = "has no receive posted" not in text or "does not answer" in text
+    return [f"asked while it was stopped: {text}"] if late else []
 
 
 def compare(name, want, process, text):
@@ -103,6 +116,7 @@ def hang(program, ruse, name, want, idle, fabric):
                 line = p.stdout.readline()
                 if line != "ready\n":
                     return [f"{name}: the program failed: {line}"]
+                late = ask_late(ruse, env, p.pid) if name == LATE else []
                 for _ in range(TRIES):
                     said = json.loads(ask(ruse, env, "--json", str(p.pid)))
                     text = ask(ruse, env, str(p.pid))
@@ -114,7 +128,7 @@ def hang(program, ruse, name, want, idle, fabric):
                     return [f"{name}: without PID: {alone}"]
                 if [q["pid"] for q in said["processes"]] != [p.pid]:
                     return [f"{name}: {said}"]
-                return bad
+                return bad + late
             finally:
                 os.killpg(p.pid, signal.SIGKILL)
                 p.wait()
