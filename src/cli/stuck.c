@@ -285,16 +285,21 @@ static bool stuck_knows(struct json_object *o, uint64_t pid)
 	return !pid;
 }
 
-/* Asks all processes until they have answered this question; o: their last answers. NULL: *rc says why. */
+/*
+ * Asks all processes, a pause later, until they have answered this question; o: their last answers. NULL: *rc says why.
+ * What waits without a process of its own to answer, as an id of rdma_cm, has waited for this pause.
+ */
 static struct json_object *stuck_await(struct ipc_conn *c, char *text, struct json_object *o,
 				       uint32_t question, uint64_t pid, int *rc)
 {
 	const struct timespec pause = { .tv_nsec = STUCK_PAUSE };
 
-	for (int i = 0; i < STUCK_ROUNDS && o && !stuck_all_answered(o, question, pid); i++) {
+	for (int i = 0; i < STUCK_ROUNDS; i++) {
 		json_object_put(o);
 		nanosleep(&pause, NULL);
 		o = stuck_ask(c, text, rc);
+		if (!o || stuck_all_answered(o, question, pid))
+			break;
 	}
 	return o;
 }
