@@ -33,19 +33,3 @@ int seg_keep(struct seg_kept *k, void *data, const struct seg *seg, uint64_t off
 	}
 	return 0;
 }
-
-bool seg_readable(const struct seg *seg, uint64_t off, uint64_t len, seg_copy *copy)
-{
-	uint8_t bounce[4096];
-
-	while (len) {
-		uint64_t n = min(len, (uint64_t)sizeof(bounce));
-		struct iovec iov = { bounce, n };
-
-		if (copy(&iov, 1, 0, seg->iov, seg->niov, off, n))
-			return false;
-		off += n;
-		len -= n;
-	}
-	return true;
-}

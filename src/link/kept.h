@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A segment that outlives the call by which it came or is sent: by a fault rule, or a decision of `ruse run --shake`. Whether
- * payload can be read.
+ * A segment that outlives the call by which it came or is sent: by a fault rule, or a decision of `ruse run --shake`.
  */
 #ifndef RUSE_LINK_KEPT_H
 #define RUSE_LINK_KEPT_H
@@ -25,8 +24,5 @@ typedef int seg_copy(const struct iovec *dst, int ndst, uint64_t doff, const str
  */
 int seg_keep(struct seg_kept *k, void *data, const struct seg *seg, uint64_t off, uint64_t len,
 	     seg_copy *copy);
-
-/* After a failed copy: can bytes [off, off + len) of the payload be read? copy: as in seg_keep(). */
-bool seg_readable(const struct seg *seg, uint64_t off, uint64_t len, seg_copy *copy);
 
 #endif

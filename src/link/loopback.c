@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
-#include "link/kept.h"
+#include "link/lost.h"
 #include "why/why.h"
 
 #define LOOP_SEGS 1024
@@ -70,10 +70,11 @@ HOT static int loop_pull_copy(const struct seg *seg, uint64_t off, const struct 
 			      int ndst, uint64_t len)
 {
 	struct loopback *lo = seg->pull_arg;
-	int rc = lo->l.host->copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len);
 
-	if (likely(!rc) || seg_readable(seg, off, len, lo->l.host->copy_iov))
-		return rc;
+	if (likely(!lo->l.host->copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len)))
+		return 0;
+	if (seg_readable(seg, off, len, lo->l.host->copy_iov))
+		return -EFAULT;
 	lo->unread = true;
 	return -EIO;
 }
@@ -83,23 +84,12 @@ static const struct seg_pull loop_pull = { .copy = loop_pull_copy };
 /* Gives the requester the NAK that its responder would send on the next packet. */
 static noinline __cold void loop_tell_unread(struct loopback *lo, const struct seg *seg)
 {
-	bool answer = seg->type == SEG_READ_RESP;
-	const struct seg nak = {
-		.service = SEG_RC,
-		.type = SEG_ACK,
-		.flags = SEG_F_START | SEG_F_END,
-		.syndrome = AETH_NAK_PSN_SEQ,
-		.pkey = seg->pkey,
-		.path_mtu = 256,
-		.dqpn = answer ? seg->dqpn : seg->sqpn,
-		.sqpn = answer ? seg->sqpn : seg->dqpn,
-		.psn = seg->psn,
-		.npkts = 1,
-	};
-
 	lo->unread = false;
 	lo->copy_sqpn = seg->sqpn;
-	lo->l.host->input(&lo->l, &nak);
+	if (seg->type == SEG_READ_RESP)
+		link_tell_lost(&lo->l, seg->dqpn, seg->sqpn, seg->psn, seg->pkey);
+	else
+		link_tell_lost(&lo->l, seg->sqpn, seg->dqpn, seg->psn, seg->pkey);
 }
 
 /* Whether a segment with payload is passed by reference. */

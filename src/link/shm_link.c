@@ -28,6 +28,7 @@
 #include "arena/arena.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "link/lost.h"
 #include "link/shm_int.h"
 #include "wire/pkey.h"
 
@@ -303,25 +304,6 @@ HOT __flatten noinline int shm_link_poll(struct shm_link *l, int budget)
 	return n;
 }
 
-/* Give the requester the NAK that the peer's responder would send on the next packet. */
-static void shm_tell_lost(struct shm_link *l, const struct shm_rec *r)
-{
-	const struct seg nak = {
-		.service = SEG_RC,
-		.type = SEG_ACK,
-		.flags = SEG_F_START | SEG_F_END,
-		.syndrome = AETH_NAK_PSN_SEQ,
-		.pkey = PKEY_NONE,
-		.path_mtu = 256,
-		.dqpn = r->sqpn,
-		.sqpn = r->dqpn,
-		.psn = r->psn,
-		.npkts = 1,
-	};
-
-	l->l.host->input(&l->l, &nak);
-}
-
 noinline void shm_link_service(struct shm_link *l)
 {
 	shm_tx_reap(&l->tx, shm_ref_failed, l);
@@ -330,7 +312,7 @@ noinline void shm_link_service(struct shm_link *l)
 		struct shm_rec r = l->lost[0];
 
 		memmove(l->lost, l->lost + 1, sizeof(r) * --l->nlost);
-		shm_tell_lost(l, &r);
+		link_tell_lost(&l->l, r.sqpn, r.dqpn, r.psn, PKEY_NONE);
 	}
 	if (l->want_room && l->tx.prod - l->tx.cons <= SHM_SLOTS / 2 &&
 	    l->tx.dhead - l->tx.dtail <= SHM_DATA / 2) {

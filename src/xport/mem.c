@@ -8,7 +8,7 @@
  * too short since the WQE was read gives -EINVAL.
  */
 #include "core/check.h"
-#include "link/kept.h"
+#include "link/lost.h"
 #include "shared/barrier.h"
 #include "xport/xport_internal.h"
 
