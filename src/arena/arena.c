@@ -373,20 +373,46 @@ size_t arena_usable(const void *p)
 	return n;
 }
 
+/* Does a block of the program begin at p? */
+static bool arena_begins_at(const void *p)
+{
+	uint32_t at = arena_page_of((uintptr_t)p);
+
+	return !((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
+	       !arena_is_hole(at);
+}
+
+/* Frees pages of a block: large parts are unmapped at once. */
+static void arena_give_back(uint32_t at, uint32_t end, uint64_t *mask)
+{
+	if (!arena_state.orphan)
+		arena_drop_rows(at, end, !arena_wide && end - at >= ARENA_UNMAP, mask);
+}
+
 bool arena_free(void *p)
 {
 	uint32_t at = arena_page_of((uintptr_t)p);
 	enum arena_cached cached = ARENA_CACHE_TWICE;
 	uint64_t mask = arena_lock();
 
-	if (!((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
-	    (arena_state.page[at].flags & (PG_USED | PG_ENDED)) == PG_USED)
+	if (arena_begins_at(p))
 		cached = arena_wide ? arena_cache_put(at) : ARENA_CACHE_NOT;
-	if (cached == ARENA_CACHE_NOT && !arena_state.orphan)
-		arena_drop(at, at + arena_state.page[at].len,
-			   !arena_wide && arena_state.page[at].len >= ARENA_UNMAP);
+	if (cached == ARENA_CACHE_NOT)
+		arena_give_back(at, at + arena_state.page[at].len, &mask);
 	arena_unlock(mask);
 	return cached != ARENA_CACHE_TWICE;
+}
+
+bool arena_shrink(void *p, size_t len)
+{
+	uint32_t at = arena_page_of((uintptr_t)p), n = arena_pages(min(len, (size_t)arena_bytes));
+	uint64_t mask = arena_lock();
+	bool done = arena_begins_at(p) && !arena_cache_has(at) && n <= arena_state.page[at].len;
+
+	if (done && n < arena_state.page[at].len)
+		arena_give_back(at + n, at + arena_state.page[at].len, &mask);
+	arena_unlock(mask);
+	return done;
 }
 
 static void arena_alias_make(void)

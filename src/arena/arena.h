@@ -107,6 +107,8 @@ void *arena_alloc(size_t len, size_t align, enum arena_use use, bool zero);
 size_t arena_usable(const void *p);
 /* Makes the block at p at least len bytes long without moving it. */
 bool arena_extend(void *p, size_t len);
+/* Gives back the pages behind the first len bytes of the block at p. False: no block begins there, or it is shorter. */
+bool arena_shrink(void *p, size_t len);
 /* Ends the block at p. False: no block begins there. */
 bool arena_free(void *p);
 

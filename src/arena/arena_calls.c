@@ -12,9 +12,13 @@
 #include "arena/calls.h"
 #include "base/sys.h"
 
-/* From Linux 5.18. */
+/* From Linux 5.18 and 6.13. */
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
 #endif
 
 static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear)
@@ -23,14 +27,74 @@ static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear
 		arena_state.page[at].flags = (uint8_t)((arena_state.page[at].flags & ~clear) | set);
 }
 
-void arena_munmap(uintptr_t addr, size_t len)
+/* What the program has mapped at these pages itself. 0 or -errno. */
+static int arena_unmap_covered(uint32_t at, uint32_t n, uint64_t *mask)
+{
+	int rc;
+
+	arena_unlock(*mask);
+	rc = (int)sys_call(SYS_munmap, arena_addr(at), arena_len(n));
+	*mask = arena_lock();
+	if (!rc)
+		arena_uncover(at, at + n);
+	return rc;
+}
+
+/* The length of the row of pages from `at` on that are unmapped alike. */
+static uint32_t arena_unmap_row(uint32_t at, uint32_t end)
+{
+	return arena_same(at, end, PG_USED | PG_ENDED | PG_COVERED);
+}
+
+/* No page is looked at again once it is free: while the lock is not held, it may become another thread's. */
+void arena_drop_rows(uint32_t at, uint32_t end, bool unmap, uint64_t *mask)
+{
+	for (uint32_t n; at < end; at += n) {
+		n = arena_unmap_row(at, end);
+		if (!arena_is_hole(at) && arena_state.page[at].flags & PG_COVERED)
+			arena_unmap_covered(at, n, mask);
+		else if (!arena_is_hole(at))
+			arena_drop(at, at + n, unmap);
+	}
+}
+
+/* The first step of munmap(), which fails if a mapping cannot be divided. */
+static bool arena_take_access(uint32_t at, uint32_t n)
+{
+	if (arena_state.confined) /* older kernels free no pages behind a protected mapping by madvise() */
+		return true;
+	arena_displace(at, at + n);
+	return !sys_call(SYS_mprotect, arena_addr(at), arena_len(n), PROT_NONE);
+}
+
+int arena_unmap_rows(uint32_t at, uint32_t end, uint64_t *mask)
+{
+	int rc = 0;
+
+	for (uint32_t n; at < end && !rc; at += n) {
+		n = arena_unmap_row(at, end);
+		if (arena_is_hole(at))
+			continue;
+		if (arena_state.page[at].flags & PG_COVERED)
+			rc = arena_unmap_covered(at, n, mask);
+		else if (arena_take_access(at, n))
+			arena_drop(at, at + n, true);
+		else
+			rc = -ENOMEM;
+	}
+	return rc;
+}
+
+int arena_munmap(uintptr_t addr, size_t len)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
 	uint64_t mask = arena_lock();
+	int rc;
 
 	arena_cache_empty();
-	arena_drop(at, end, true);
+	rc = arena_unmap_rows(at, end, &mask);
 	arena_unlock(mask);
+	return rc;
 }
 
 /* Makes a row of free pages a block. */
@@ -149,7 +213,7 @@ int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 	arena_mark_mixed(at, whole);
 	/* A debugger sets breakpoints in code by writing to a private copy of a page: it cannot write to a shared one. */
 	if (prot & PROT_EXEC && !arena_state.orphan)
-		arena_make_code(at, whole);
+		arena_private_range(at, whole, false);
 	if ((prot & PROT_RW) != PROT_RW)
 		arena_displace(at, whole);
 	/* As the kernel: up to the first hole. Without a page the call only checks its arguments. */
@@ -221,6 +285,11 @@ static int arena_advise(uint32_t at, uint32_t n, int advice)
 	case MADV_DOFORK:
 		arena_set_flag(at, at + n, 0, PG_NOFORK);
 		return 0;
+	case MADV_GUARD_INSTALL: /* a child of fork() has the guards, and the data behind them is gone */
+		rc = arena_private_range(at, at + n, true);
+		if (rc)
+			return rc;
+		break;
 	}
 	rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
 	if (!rc && advice != MADV_WILLNEED && advice != MADV_COLD && advice != MADV_PAGEOUT)
@@ -236,6 +305,17 @@ static uint32_t arena_advice_row(uint32_t at, uint32_t end)
 	while (i < n && arena_state.page[at + i].odd == arena_state.page[at].odd)
 		i++;
 	return i;
+}
+
+/* Advice for what the program has mapped itself: the call may wait for the program (userfaultfd). */
+static int arena_advise_covered(uint32_t at, uint32_t n, int advice, uint64_t *mask)
+{
+	int rc;
+
+	arena_unlock(*mask);
+	rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
+	*mask = arena_lock();
+	return rc;
 }
 
 /* As the kernel: a hole makes the result -ENOMEM, but does not end the call. */
@@ -255,7 +335,7 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 		if (arena_is_hole(at))
 			hole = true;
 		else if (arena_state.page[at].flags & PG_COVERED)
-			rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
+			rc = arena_advise_covered(at, n, advice, &mask);
 		else
 			rc = arena_advise(at, n, advice);
 	}

@@ -44,34 +44,12 @@ static uint32_t arena_inherited_row(uint32_t at, uint32_t end)
 	return i - at;
 }
 
-/*
- * Finds the next pages from *at on that contain data: [*at, *end). False: there are none. Under a seccomp filter lseek()
- * may be forbidden, so all pages count as such.
- */
-static bool arena_next_data(uint32_t *at, uint32_t *end)
-{
-	long off;
-
-	*end = arena_state.top;
-	if (*at >= arena_state.top)
-		return false;
-	if (arena_state.confined || arena_state.fd < 0)
-		return true;
-	off = sys_call(SYS_lseek, arena_state.fd, (long)arena_len(*at), SEEK_DATA);
-	if (off < 0)
-		return false;
-	*at = (uint32_t)(off >> PAGE_SHIFT);
-	off = sys_call(SYS_lseek, arena_state.fd, off, SEEK_HOLE);
-	if (off > 0)
-		*end = min(arena_pages((uint64_t)off), arena_state.top);
-	return *at < *end;
-}
-
 /* What a thread knows of its fork. */
 static __thread struct arena_copy {
 	uint8_t *at;	   /* the pages at the offsets of the memfd, behind them the table and the state; NULL: none */
 	uint32_t pages;	   /* how many */
 	uint32_t entries;  /* of the table */
+	uint32_t gone;	   /* in the child: pages before this one are moved or unmapped */
 	struct arena *was; /* in the copy: the state */
 	uint64_t mask;	   /* signals that were blocked before */
 	int err;
@@ -95,7 +73,7 @@ static uint32_t arena_fork_pages(uint8_t *to, int *err)
 {
 	uint32_t at = 1, end, total = 0;
 
-	for (; !*err && arena_next_data(&at, &end); at = end)
+	for (; !*err && arena_next_data(&at, arena_state.top, &end); at = end)
 		for (uint32_t n; !*err && at < end; at += n) {
 			n = arena_inherited_row(at, end);
 			if (!arena_inherited(at))
@@ -190,6 +168,7 @@ void arena_fork_prepare(void)
 
 	c->mask = arena_lock();
 	c->err = 0;
+	c->gone = 0;
 	arena_state.forks++;
 	arena_cache_empty();
 	arena_fd_check();
@@ -242,13 +221,27 @@ static void arena_copy_state(void)
 	arena_state.holes = NULL; /* the parent's */
 }
 
+/* Unmaps what lies before a page in the copy, as each rest would count for vm.max_map_count. */
+static void arena_copy_trim(uint32_t end)
+{
+	struct arena_copy *c = &arena_copy;
+
+	if (c->gone < end)
+		memfd_unmap(c->at + arena_len(c->gone), arena_len(end - c->gone));
+}
+
 /* Moves a row of pages of the copy to its place. 0 or -errno. */
 static int arena_move_copy(uint32_t at, uint32_t n)
 {
-	long p = sys_call(SYS_mremap, arena_copy.at + arena_len(at), arena_len(n), arena_len(n),
-			  (long)(MREMAP_MAYMOVE | MREMAP_FIXED), arena_addr(at));
+	long p;
 
-	return arena_failed(p) ? (int)p : 0;
+	arena_copy_trim(at);
+	p = sys_call(SYS_mremap, arena_copy.at + arena_len(at), arena_len(n), arena_len(n),
+		     (long)(MREMAP_MAYMOVE | MREMAP_FIXED), arena_addr(at));
+	if (arena_failed(p))
+		return (int)p;
+	arena_copy.gone = at + n;
+	return 0;
 }
 
 /* Private memory of zeros. 0 or -errno. */

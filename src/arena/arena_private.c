@@ -4,11 +4,13 @@
  * MR on them stays with the old pages, which are in the memfd, as with pages that the kernel pins.
  *
  * mremap() needs this, because a page of the arena cannot move: its address is its place in the memfd. Stacks need it,
- * because libc uses the stack of a child of fork() before the child's copy of the arena is in place.
+ * because libc uses the stack of a child of fork() before the child's copy of the arena is in place. Guard pages,
+ * userfaultfd and process_madvise() need it, because the kernel treats the pages of a file otherwise.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "arena/arena_internal.h"
 #include "arena/arena_runs.h"
 #include "arena/arena_wide.h"
@@ -44,13 +46,34 @@ static long arena_view(uint32_t at, uint32_t n)
 	return p;
 }
 
+bool arena_next_data(uint32_t *at, uint32_t limit, uint32_t *end)
+{
+	long off;
+
+	*end = limit;
+	if (*at >= limit)
+		return false;
+	if (arena_state.confined || arena_state.fd < 0)
+		return true;
+	off = sys_call(SYS_lseek, arena_state.fd, (long)arena_len(*at), SEEK_DATA);
+	if (off < 0)
+		return false;
+	*at = (uint32_t)(off >> PAGE_SHIFT);
+	off = sys_call(SYS_lseek, arena_state.fd, off, SEEK_HOLE);
+	if (off > 0)
+		*end = min(arena_pages((uint64_t)off), limit);
+	return *at < *end;
+}
+
 int arena_copy_pages(void *to, uint32_t at, uint32_t n)
 {
 	long from = arena_view(at, n);
 
 	if (arena_failed(from))
 		return -ENOMEM;
-	memcpy(to, (const void *)from, arena_len(n));
+	for (uint32_t i = at, end; arena_next_data(&i, at + n, &end); i = end)
+		memcpy((uint8_t *)to + arena_len(i - at),
+		       (const uint8_t *)from + arena_len(i - at), arena_len(end - i));
 	sys_call(SYS_munmap, from, arena_len(n));
 	return 0;
 }
@@ -113,8 +136,7 @@ static uint32_t arena_private_row(uint32_t at, uint32_t end, bool pins)
 	return (uint32_t)(p - first);
 }
 
-/* Makes the pages in [at, end) private that are not yet. pinned: those under an MR, too. 0 or -errno. */
-static int arena_private_range(uint32_t at, uint32_t end, bool pinned)
+int arena_private_range(uint32_t at, uint32_t end, bool pinned)
 {
 	int rc = 0;
 
@@ -129,12 +151,7 @@ static int arena_private_range(uint32_t at, uint32_t end, bool pinned)
 	return rc;
 }
 
-void arena_make_code(uint32_t at, uint32_t end)
-{
-	arena_private_range(at, end, false);
-}
-
-void arena_privatise(uintptr_t addr, size_t len)
+void arena_leave(uintptr_t addr, size_t len)
 {
 	uint64_t mask = arena_lock();
 
@@ -152,11 +169,8 @@ static bool arena_take_back(uint32_t at, uint32_t n)
 	return true;
 }
 
-/*
- * Takes the addresses of pages back, whose mapping has moved away. If another thread's mapping has got one in the
- * meantime, it stays covered.
- */
-static void arena_uncover(uint32_t at, uint32_t end)
+/* If another thread's mapping has got one of the addresses in the meantime, it stays covered. */
+void arena_uncover(uint32_t at, uint32_t end)
 {
 	if (at >= end || arena_take_back(at, end - at))
 		return;
@@ -176,12 +190,19 @@ void arena_detached(uintptr_t addr)
 	arena_unlock(mask);
 }
 
-/* The kernel moves the mapping, which is private now, or makes it longer. */
-static long arena_kernel_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed)
+/*
+ * The kernel moves the mapping, which is private now, or makes it longer. The lock is not held meanwhile, as the call may
+ * wait for the program (userfaultfd).
+ */
+static long arena_kernel_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
+				uint64_t *mask)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
-	long p = sys_call(SYS_mremap, addr, old, len, (long)flags, fixed);
+	long p;
 
+	arena_unlock(*mask);
+	p = sys_call(SYS_mremap, addr, old, len, (long)flags, fixed);
+	*mask = arena_lock();
 	if (arena_failed(p))
 		return p;
 	if ((uintptr_t)p != addr && !(flags & MREMAP_DONTUNMAP))
@@ -212,7 +233,8 @@ static int arena_mremap_check(uintptr_t addr, size_t old, size_t len, int flags,
 /* The kernel refuses longer mappings. */
 #define MREMAP_MAX ((size_t)1 << 47)
 
-static long arena_mremap_locked(uintptr_t addr, size_t old, size_t len, int flags, void *fixed)
+static long arena_mremap_locked(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
+				uint64_t *mask)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
 	int rc = arena_mremap_check(addr, old, len, flags, fixed);
@@ -220,11 +242,11 @@ static long arena_mremap_locked(uintptr_t addr, size_t old, size_t len, int flag
 	if (rc)
 		return rc;
 	if (old && len <= old && !(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
-		arena_drop(arena_page_end(addr, len), end, true);
-		return (long)addr;
+		rc = arena_unmap_rows(arena_page_end(addr, len), end, mask);
+		return rc ? rc : (long)addr;
 	}
 	rc = len < MREMAP_MAX ? arena_private_range(at, end, true) : 0;
-	return rc ? rc : arena_kernel_mremap(addr, old, len, flags, fixed);
+	return rc ? rc : arena_kernel_mremap(addr, old, len, flags, fixed, mask);
 }
 
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **to)
@@ -233,7 +255,8 @@ int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
 	long p;
 
 	arena_cache_empty();
-	p = arena_mremap_locked(addr, ALIGN_UP(old, PAGE), ALIGN_UP(len, PAGE), flags, fixed);
+	p = arena_mremap_locked(addr, ALIGN_UP(old, PAGE), ALIGN_UP(len, PAGE), flags, fixed,
+				&mask);
 	arena_unlock(mask);
 	if (arena_failed(p))
 		return (int)p;

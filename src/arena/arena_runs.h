@@ -32,6 +32,13 @@ uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use);
 uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool *kept);
 /* Frees the pages of blocks in [at, end), or marks them as ended if an MR pins their block. */
 void arena_drop(uint32_t at, uint32_t end, bool unmap);
+/*
+ * The same for pages in any state. What the program has mapped there itself is unmapped without the lock (*mask), as the
+ * system call may wait for the program (userfaultfd).
+ */
+void arena_drop_rows(uint32_t at, uint32_t end, bool unmap, uint64_t *mask);
+/* munmap() of pages in any state. -ENOMEM: the process has too many mappings; the rest of the pages is as it was. */
+int arena_unmap_rows(uint32_t at, uint32_t end, uint64_t *mask);
 /* Frees a block without pins. unmap: takes the access from its addresses, too. Returns the free run's first page. */
 uint32_t arena_release(uint32_t at, bool unmap);
 /* Frees the blocks that the program has freed and no MR pins any more. */
@@ -44,12 +51,22 @@ void arena_split(uint32_t at);
 bool arena_may_have(uint32_t n, enum arena_use use);
 /* To be called before pages in [at, end) lose their mapping or rights: makes the alias if an MR pins any of them. */
 void arena_displace(uint32_t at, uint32_t end);
-/* Copies the content of pages of the memfd, which are read through a mapping of their own. 0 or -ENOMEM. */
+/*
+ * Finds the next pages from *at to before limit that contain data: [*at, *end). False: there are none. Under a seccomp
+ * filter lseek() may be forbidden, so all pages count as such.
+ */
+bool arena_next_data(uint32_t *at, uint32_t limit, uint32_t *end);
+/*
+ * Copies the data of pages of the memfd, which are read through a mapping of their own, to zeroed memory: pages without data
+ * stay untouched there. 0 or -ENOMEM.
+ */
 int arena_copy_pages(void *to, uint32_t at, uint32_t n);
 /* Makes pages of one block, without pins, private memory with the same content, protection and advice. 0 or -errno. */
 int arena_make_private(uint32_t at, uint32_t n);
-/* Makes pages private that will be executed, if it can. */
-void arena_make_code(uint32_t at, uint32_t end);
+/* Makes the pages in [at, end) private that are not yet. pinned: those under an MR, too. 0 or -errno. */
+int arena_private_range(uint32_t at, uint32_t end, bool pinned);
+/* Frees pages that the program had mapped itself and has unmapped: takes their addresses back where it can. */
+void arena_uncover(uint32_t at, uint32_t end);
 /* Is the descriptor still that of the memfd? If not, the arena goes on with what it has mapped, without new blocks. */
 void arena_fd_check(void);
 /* Gives pages of private memory the protection and the advice for fork() that the table has for page `like`. */

@@ -7,8 +7,8 @@
 
 /* mmap() of len bytes of zeroed private memory. NULL: no room. */
 void *arena_mmap(size_t len);
-/* munmap(): the pages are freed, and the addresses have no access. */
-void arena_munmap(uintptr_t addr, size_t len);
+/* munmap(): the pages are freed, and the addresses have no access. -ENOMEM: the process has too many mappings. */
+int arena_munmap(uintptr_t addr, size_t len);
 /* The program has mapped something else over these addresses (MAP_FIXED), or unmapped it by a system call. */
 void arena_covered(uintptr_t addr, size_t len);
 /* The program has detached a segment of shared memory, which began at this address. */
@@ -27,7 +27,7 @@ int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey);
 int arena_madvise(uintptr_t addr, size_t len, int advice);
 /* mremap() of a range in the arena. fixed: the wanted address with MREMAP_FIXED, else NULL. *at: the new address. */
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at);
-/* Makes pages private memory of the same content, unless an MR pins them: a thread will use them as its stack. */
-void arena_privatise(uintptr_t addr, size_t len);
+/* Makes pages private memory of the same content, unless an MR pins them, for what cannot be done with pages of a file. */
+void arena_leave(uintptr_t addr, size_t len);
 
 #endif

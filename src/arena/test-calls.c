@@ -293,8 +293,8 @@ static void test_privatise(void **state)
 	memset(a, 5, 4 * PAGE);
 	memset(b, 6, 4 * PAGE);
 	arena_pin(off, PAGE);
-	arena_privatise((uintptr_t)a + PAGE, 2 * PAGE);
-	arena_privatise((uintptr_t)b, 2 * PAGE);
+	arena_leave((uintptr_t)a + PAGE, 2 * PAGE);
+	arena_leave((uintptr_t)b, 2 * PAGE);
 	assert_string_equal(t_perms(a), "rw-s");
 	assert_string_equal(t_perms(a + PAGE), "rw-p");
 	assert_string_equal(t_perms(a + 3 * PAGE), "rw-s");
@@ -322,7 +322,7 @@ static void test_count_holes(void **state)
 	arena_count_holes(word);
 	assert_int_equal(arena_madvise((uintptr_t)a, PAGE, MADV_DONTNEED), 0);
 	assert_int_equal(*word, 1);
-	arena_privatise((uintptr_t)a + PAGE, PAGE);
+	arena_leave((uintptr_t)a + PAGE, PAGE);
 	assert_int_equal(*word, 2);
 	t_unmap(a + 2 * PAGE, 1);
 	assert_int_equal(*word, n = 3);

@@ -113,6 +113,18 @@ static void *alloc_move(void *p, size_t old, size_t len)
 	return new;
 }
 
+/* Makes a block of the arena, of `old` bytes, len bytes long at its place. False: it must move. */
+static bool alloc_resize(void *p, size_t old, size_t len)
+{
+	size_t kept = ALIGN_UP(len, PAGE);
+
+	if (len > old)
+		return wide_extend(p, len);
+	if (kept < old)
+		heap_freeing((char *)p + kept, old - kept);
+	return arena_shrink(p, len);
+}
+
 static noinline void *alloc_realloc_arena(void *p, size_t len)
 {
 	size_t old = arena_usable(p);
@@ -127,7 +139,7 @@ static noinline void *alloc_realloc_arena(void *p, size_t len)
 		free(p);
 		return NULL;
 	}
-	new = wide_extend(p, old, len) ? p : alloc_move(p, old, len);
+	new = alloc_resize(p, old, len) ? p : alloc_move(p, old, len);
 	if (new)
 		errno = e;
 	return new;

@@ -9,6 +9,7 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -243,8 +244,11 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	vf = fdtab_lookup(fd);
 	if (unlikely(vf && preload_hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
-	if (likely(!vf) || !has_ioctl(vf) || ioctl_generic(cmd))
+	if (likely(!vf) || !has_ioctl(vf) || ioctl_generic(cmd)) {
+		if (unlikely(_IOC_TYPE(cmd) == UFFDIO))
+			preload_userfault(cmd, arg);
 		return real.ioctl(fd, cmd, arg);
+	}
 	vf = vfile_get(fd);
 	return vf ? ioctl_ours(vf, fd, cmd, arg) : real.ioctl(fd, cmd, arg);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), msync(), mincore(), mlock(), shmat().
+ * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), process_madvise(), msync(), mincore(),
+ * mlock(), shmat(), and userfaultfd's.
  *
  * The provider libraries of libibverbs call mmap() for the rings of each object. These rings are in the memory of the
  * process already, so mmap() returns their address, without a system call or page faults.
@@ -11,15 +12,20 @@
  * An allocator may call these functions before this library's constructor has run; REAL() is a raw system call until
  * then (real.c).
  */
+#include <limits.h>
+#include <linux/userfaultfd.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/uio.h>
 #include "arena/arena.h"
 #include "arena/calls.h"
 #include "engine/engine.h"
 #include "preload/heap.h"
 #include "preload/preload.h"
 #include "preload/wide.h"
+#include "vfile/paths.h"
 
 /* Address of the ring at this offset of a uverbs descriptor. NULL: no provider's mmap() of a ring; call the real one. */
 static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
@@ -134,13 +140,14 @@ HOOK void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t o
 static int munmap_real(void *addr, size_t len)
 {
 	uintptr_t from, to, end, at = (uintptr_t)addr;
-	int rc = 0;
+	int rc = 0, e = errno;
 
 	if (at & (PAGE - 1) || !arena_part(at, len, &from, &to, &end))
 		return REAL(munmap)(addr, len);
 	if (at < from)
 		rc = REAL(munmap)(addr, from - at);
-	arena_munmap(from, to - from);
+	if (!rc)
+		rc = (int)libc_result(arena_munmap(from, to - from), e);
 	return to < end && !rc ? REAL(munmap)((void *)to, end - to) : rc;
 }
 
@@ -212,6 +219,50 @@ HOOK int mprotect(void *addr, size_t len, int prot)
 HOOK int madvise(void *addr, size_t len, int advice)
 {
 	return each_part(addr, len, advice, REAL(madvise), arena_madvise);
+}
+
+/*
+ * Memory of the arena in this range becomes private. Its data stays, so this may come before a call that fails, or one on
+ * another process's memory.
+ */
+static void mem_leave(uintptr_t addr, size_t len)
+{
+	uintptr_t from, to, end, at = addr & ~(PAGE - 1);
+
+	if (arena_part(at, len + (addr - at), &from, &to, &end))
+		arena_leave(from, to - from);
+}
+
+/* On its own memory a program may use it as madvise(). */
+HOOK ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
+			     unsigned int flags)
+{
+	if (unlikely(arena_bytes && paths_readable((const char *)iov)) && n <= IOV_MAX)
+		for (size_t i = 0; i < n; i++)
+			mem_leave((uintptr_t)iov[i].iov_base, iov[i].iov_len);
+	return REAL(process_madvise)(pidfd, iov, n, advice, flags);
+}
+
+/* From Linux 6.8. */
+struct mem_uffd_move {
+	uint64_t dst, src, len, mode;
+	int64_t moved;
+};
+#define MEM_UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct mem_uffd_move)
+
+void preload_userfault(unsigned long cmd, const void *arg)
+{
+	const struct uffdio_register *reg = arg;
+	const struct mem_uffd_move *move = arg;
+
+	if (!arena_bytes || !paths_readable(arg))
+		return;
+	if (cmd == UFFDIO_REGISTER)
+		mem_leave(reg->range.start, reg->range.len);
+	if (cmd == MEM_UFFDIO_MOVE) {
+		mem_leave(move->dst, move->len);
+		mem_leave(move->src, move->len);
+	}
 }
 
 HOOK int pkey_mprotect(void *addr, size_t len, int prot, int pkey)

@@ -45,10 +45,9 @@ void *wide_realloc(void *p, size_t old, size_t len)
 	return new;
 }
 
-/* A block that shrinks to a fraction gives its pages back. */
-bool wide_extend(void *p, size_t old, size_t len)
+bool wide_extend(void *p, size_t len)
 {
-	return arena_wide && len >= WIDE_MALLOC && len >= old / 2 && arena_extend(p, len);
+	return arena_wide && len >= WIDE_MALLOC && arena_extend(p, len);
 }
 
 void *wide_mmap(void *addr, size_t len, int prot, int flags)

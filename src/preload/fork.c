@@ -195,7 +195,7 @@ HOOK int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)
 
 	if (unlikely(attr && arena_bytes) && !pthread_attr_getstack(attr, &stack, &size) &&
 	    arena_has(stack) && size <= arena_base + arena_bytes - (uintptr_t)stack)
-		arena_privatise((uintptr_t)stack, size);
+		arena_leave((uintptr_t)stack, size);
 	return REAL(pthread_create)(t, attr, start, arg);
 }
 

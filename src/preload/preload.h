@@ -57,6 +57,9 @@ void fork_handlers(void);
 /* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
 
+/* calls_mem.c: before an ioctl() of a userfaultfd. */
+void preload_userfault(unsigned long cmd, const void *arg);
+
 /* calls_io.c: removes the stale entry of fd, which the kernel has just returned as new, from the table of RDMA descriptors. */
 void preload_fd_forget(int fd);
 

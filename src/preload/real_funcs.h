@@ -133,6 +133,7 @@ struct statx;
 	X(void, pthread_exit, (void *))                                        \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
+	X(ssize_t, process_madvise, (int, const struct iovec *, size_t, int, unsigned int)) \
 	REAL_SIGNAL_FUNCS(X)
 
 #endif

@@ -14,8 +14,8 @@ void *wide_malloc(size_t len);
 void *wide_calloc(size_t n, size_t size);
 /* p: a block outside the arena of `old` usable bytes, which is freed, or NULL. */
 void *wide_realloc(void *p, size_t old, size_t len);
-/* Makes a block of the arena, of `old` bytes, len bytes long at its place. False: it must move. */
-bool wide_extend(void *p, size_t old, size_t len);
+/* Makes a block of the arena at least len bytes long at its place. False: it must move. */
+bool wide_extend(void *p, size_t len);
 void *wide_mmap(void *addr, size_t len, int prot, int flags);
 
 #endif
