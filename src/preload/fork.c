@@ -15,6 +15,8 @@
  */
 #include <linux/kcmp.h>
 #include <pthread.h>
+#include <pty.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -78,13 +80,13 @@ static pid_t fork_result(pid_t pid)
 	return -1;
 }
 
-static pid_t fork_plain(void)
+static int fork_plain(void *arg)
 {
 	return REAL(fork)();
 }
 
 /* _Fork() with the handlers of the arena. */
-static pid_t fork_without_handlers(void)
+static int fork_without_handlers(void *arg)
 {
 	pid_t pid;
 
@@ -99,9 +101,9 @@ static pid_t fork_without_handlers(void)
 
 /* A call on another stack. */
 struct fork_aside {
-	pid_t (*call)(void);
-	pid_t pid;
-	int err;
+	int (*call)(void *);
+	void *arg;
+	int ret, err;
 };
 
 static __thread struct fork_aside *fork_aside;
@@ -110,32 +112,46 @@ static void fork_on_stack(void)
 {
 	struct fork_aside *a = fork_aside;
 
-	a->pid = a->call();
+	a->ret = a->call(a->arg);
 	a->err = errno;
 }
 
 /* Stack for libc and for the program's handlers of fork(). */
 #define FORK_STACK (256u << 10)
 
+/* All signals but those that a fault of the thread itself raises. */
+static uint64_t fork_signals(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+	uint64_t mask = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		mask &= ~(1ull << (faults[i] - 1));
+	return mask;
+}
+
 /*
  * The stack is in the arena. The child has none of that until arena_fork_child() has run, so the call is made on a stack
- * that the child inherits.
+ * that the child inherits. No handler runs meanwhile: if the program's stack is its alternate stack, the kernel would put
+ * the handler's frames over those that are in use there.
  */
-static noinline pid_t fork_off_arena(pid_t (*call)(void))
+static noinline int fork_off_arena(int (*call)(void *), void *arg)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	size_t len = FORK_STACK + sizeof(struct fork_aside) + 2 * sizeof(ucontext_t);
 	void *stack = REAL(mmap)(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	uint64_t block = fork_signals(), mask;
 	struct fork_aside *a = stack;
 	ucontext_t *there, *back;
-	pid_t pid;
-	int err;
+	int ret, err;
 
 	if (stack == MAP_FAILED)
 		return -1;
 	there = (ucontext_t *)(a + 1);
 	back = there + 1;
 	a->call = call;
+	a->arg = arg;
+	sys_call(SYS_rt_sigprocmask, (long)SIG_BLOCK, &block, &mask, sizeof(mask));
 	if (!getcontext(there)) {
 		there->uc_stack.ss_sp = back + 1;
 		there->uc_stack.ss_size = FORK_STACK;
@@ -144,18 +160,18 @@ static noinline pid_t fork_off_arena(pid_t (*call)(void))
 		fork_aside = a;
 		swapcontext(back, there);
 	}
-	pid = a->pid;
+	ret = a->ret;
 	err = a->err;
 	REAL(munmap)(stack, len);
+	sys_call(SYS_rt_sigprocmask, (long)SIG_SETMASK, &mask, NULL, sizeof(mask));
 	errno = err;
-	return pid;
+	return ret;
 }
 
-/* Without room for the child's copy of the arena there is no child. */
-static pid_t fork_call(pid_t (*call)(void))
+/* Calls a function of libc that forks, on a stack that its child has. -1 and ENOMEM: no room for the child's copy of the arena. */
+static int fork_call(int (*call)(void *), void *arg)
 {
-	int e = errno;
-	pid_t pid;
+	int e = errno, ret;
 
 	if (unlikely(!arena_fork_room())) {
 		log_warn("fork() fails: no memory for the child's copy of the program's memory; "
@@ -164,24 +180,68 @@ static pid_t fork_call(pid_t (*call)(void))
 		return -1;
 	}
 	if (unlikely(arena_has(__builtin_frame_address(0))) && !arena_lost())
-		pid = fork_result(fork_off_arena(call));
+		ret = fork_off_arena(call, arg);
 	else
-		pid = fork_result(call());
-	if (pid >= 0)
+		ret = call(arg);
+	if (ret >= 0)
 		errno = e;
-	return pid;
+	return ret;
 }
 
 HOOK pid_t fork(void)
 {
-	return fork_call(fork_plain);
+	return fork_result(fork_call(fork_plain, NULL));
 }
 
 extern __typeof__(fork) __fork __attribute__((alias("fork"), copy(fork))) HOOK;
 
 HOOK pid_t _Fork(void)
 {
-	return fork_call(fork_without_handlers);
+	return fork_result(fork_call(fork_without_handlers, NULL));
+}
+
+/* libc calls a fork() of its own in the following two. */
+struct fork_daemon {
+	int nochdir, noclose;
+};
+
+static int fork_in_daemon(void *arg)
+{
+	const struct fork_daemon *d = arg;
+
+	return REAL(daemon)(d->nochdir, d->noclose);
+}
+
+HOOK int daemon(int nochdir, int noclose)
+{
+	struct fork_daemon d = { nochdir, noclose };
+
+	return fork_call(fork_in_daemon, &d);
+}
+
+struct fork_pty {
+	int *terminal;
+	char *name;
+	const struct termios *settings;
+	const struct winsize *size;
+};
+
+static int fork_in_pty(void *arg)
+{
+	const struct fork_pty *p = arg;
+
+	return REAL(forkpty)(p->terminal, p->name, p->settings, p->size);
+}
+
+HOOK int forkpty(int *terminal, char *name, const struct termios *settings,
+		 const struct winsize *size)
+{
+	struct fork_pty p = { terminal, name, settings, size };
+	int pid = fork_call(fork_in_pty, &p), ret = fork_result(pid);
+
+	if (unlikely(pid > 0 && ret < 0))
+		sys_close(*terminal);
+	return ret;
 }
 
 /*

@@ -17,6 +17,8 @@
 
 struct iovec;
 struct statx;
+struct termios;
+struct winsize;
 
 /* X(result, name, arguments) */
 #define REAL_FUNCS(X)                                                          \
@@ -133,6 +135,8 @@ struct statx;
 	X(void, pthread_exit, (void *))                                        \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
+	X(int, daemon, (int, int))                                             \
+	X(int, forkpty, (int *, char *, const struct termios *, const struct winsize *)) \
 	X(ssize_t, process_madvise, (int, const struct iovec *, size_t, int, unsigned int)) \
 	REAL_SIGNAL_FUNCS(X)
 
