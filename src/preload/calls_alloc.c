@@ -56,9 +56,17 @@ static noinline __cold bool alloc_resolve(void)
 /* The next definition of an allocation function; NULL while it is being looked up. */
 #define NEXT(name) (likely(real_alloc.name) || alloc_resolve() ? real_alloc.name : NULL)
 
+/* The program has a free() or realloc() of its own, which may not know the arena's blocks: it gets none. */
+static bool alloc_theirs;
+
+void preload_alloc_look(void)
+{
+	alloc_theirs = !real_is_first("free") || !real_is_first("realloc");
+}
+
 HOOK void *malloc(size_t len)
 {
-	void *p = unlikely(arena_wide) ? wide_malloc(len) : NULL;
+	void *p = unlikely(arena_wide && !alloc_theirs) ? wide_malloc(len) : NULL;
 
 	if (unlikely(p))
 		return p;
@@ -67,7 +75,7 @@ HOOK void *malloc(size_t len)
 
 HOOK void *calloc(size_t n, size_t size)
 {
-	void *p = unlikely(arena_wide) ? wide_calloc(n, size) : NULL;
+	void *p = unlikely(arena_wide && !alloc_theirs) ? wide_calloc(n, size) : NULL;
 
 	if (unlikely(p))
 		return p;
@@ -153,7 +161,7 @@ HOOK void *realloc(void *p, size_t len)
 		return alloc_realloc_arena(p, len);
 	if (unlikely(early_has(p)))
 		return alloc_move(p, (size_t)(early.buf + sizeof(early.buf) - (char *)p), len);
-	if (unlikely(arena_wide) && NEXT(malloc_usable_size))
+	if (unlikely(arena_wide && !alloc_theirs) && NEXT(malloc_usable_size))
 		new = wide_realloc(p, p ? real_alloc.malloc_usable_size(p) : 0, len);
 	if (unlikely(new))
 		return new;
@@ -166,7 +174,7 @@ static void *alloc_aligned(size_t align, size_t len)
 	int e = errno;
 	void *p;
 
-	if (likely(align < PAGE && (!arena_wide || len < PAGE)))
+	if (likely(align < PAGE && (!arena_wide || len < PAGE)) || alloc_theirs)
 		return NULL;
 	p = align & (align - 1) ? NULL : arena_alloc(len, align, ARENA_ALIGNED, false);
 	if (p)

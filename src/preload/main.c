@@ -86,7 +86,6 @@ int preload_attach(void)
 		log_init("ruse", STDERR_FILENO);
 		find_rused();
 	}
-	memory_open(false);
 	ret = fork_setup();
 	return ret ? ret : engine_attach();
 }

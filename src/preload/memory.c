@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The arena (arena/arena.h) of a program. By default it has the small form, from the first use of an RDMA device on. If
- * RUSE_MEMORY asks for a size, it has the wide form, from the start of a program that has loaded libibverbs.
+ * The arena (arena/arena.h) of a program. By default it has the small form, from the first device on that is opened: many
+ * programs only list them. If RUSE_MEMORY asks for a size, it has the wide form, from the start of a program that has loaded
+ * libibverbs.
  */
 #include <stdlib.h>
 #include "arena/arena.h"
@@ -31,6 +32,7 @@ void memory_open(bool loaded)
 		WRITE_ONCE(told, true);
 		wide = false;
 	}
+	preload_alloc_look();
 	arena_open(min(size, arena_size_limit()), wide ? ARENA_WIDE : ARENA_SMALL, &memory_ops);
 	errno = e;
 }

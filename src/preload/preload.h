@@ -22,7 +22,10 @@ static inline long libc_result(long ret, int e)
 	return ret < 0 ? -1 : ret;
 }
 
-/* memory.c: lets memory that peers can map come from the arena. loaded: libibverbs is loaded, but was not used yet. */
+/* calls_alloc.c: looks whether the program frees its memory by functions of this library. Before memory_open(). */
+void preload_alloc_look(void);
+
+/* memory.c: lets memory that peers can map come from the arena. loaded: libibverbs is loaded, but no device was opened yet. */
 void memory_open(bool loaded);
 
 /* main.c: connects to rused, starting it if necessary. 0 or -errno; may change errno. */

@@ -241,6 +241,20 @@ void real_resolve_alloc(void)
 	errno = e;
 }
 
+bool real_is_first(const char *name)
+{
+	void *first = dlsym(RTLD_DEFAULT, name);
+	const ElfW(Sym) *sym = NULL;
+	Dl_info there, here;
+
+	if (!first || !dladdr(&real, &here))
+		return true;
+	if (!dladdr1(first, &there, (void **)&sym, RTLD_DL_SYMENT))
+		return true;
+	/* An undefined symbol with an address: the program has taken the function's address, and calls go through it. */
+	return there.dli_fbase == here.dli_fbase || (sym && sym->st_shndx == SHN_UNDEF);
+}
+
 static int real_is_verbs(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	return info->dlpi_name && strstr(info->dlpi_name, "/libibverbs.so");

@@ -90,6 +90,7 @@ static int open_uverbs(uint32_t minor, int flags)
 	int fd, ret;
 
 	provider_found();
+	memory_open(false);
 	fd = engine_open(minor, flags & O_CLOEXEC, &f);
 	if (fd < 0)
 		return fd;

@@ -40,6 +40,12 @@ bool remote_has_umad(uint32_t minor)
 }
 
 static int listed, found;
+static bool shared;
+
+void memory_open(bool loaded)
+{
+	shared = !loaded;
+}
 
 void provider_listed(void)
 {
@@ -96,7 +102,7 @@ void remote_ucma_release(void *file)
 static int setup(void **state)
 {
 	owns = true;
-	opened = false;
+	opened = shared = false;
 	listed = found = 0;
 	attach_error = 0;
 	errno = ENXIO;
@@ -155,9 +161,11 @@ static void test_open(void **state)
 	redirect("/dev/infiniband/rdma_cm", &r);
 	assert_int_equal(redirect_open(&r, O_RDWR), -EMFILE);
 	assert_int_equal(found, 0);
+	assert_false(shared);
 	redirect("/dev/infiniband/uverbs0", &r);
 	assert_int_equal(redirect_open(&r, O_RDWR), -ENODEV);
 	assert_int_equal(found, 1);
+	assert_true(shared);
 }
 
 /* Looking for devices in sysfs, for the reason of a libibverbs that has no provider. */
