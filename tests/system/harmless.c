@@ -218,6 +218,7 @@ static const struct {
 	{ "limits", limit_cases },  { "leak", leak_cases },
 	{ "corners", corner_cases }, { "sigmask", sigmask_cases },
 	{ "sigaction", sigaction_cases }, { "sigcontext", sigcontext_cases },
+	{ "aligned", aligned_cases }, { "userfault", userfault_cases },
 };
 
 int main(int argc, char **argv)

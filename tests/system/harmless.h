@@ -63,6 +63,6 @@ struct hcase {
 };
 extern const struct hcase memory_cases[], signal_cases[], fork_cases[], limit_cases[], leak_cases[],
 	corner_cases[], sigmask_cases[], sigaction_cases[],
-	sigcontext_cases[];
+	sigcontext_cases[], aligned_cases[], userfault_cases[];
 
 #endif
