@@ -16,6 +16,8 @@ import struct
 import sys
 
 HEADER = "/usr/include/rdma/rdma_netlink.h"
+# Attributes from number 96 on, which the headers of a Debian 12 without its updates lack.
+UPDATES = ("SYS_ATTR_PRIVILEGED_QKEY_MODE", "DRIVER_DETAILS", "RES_SUBTYPE")
 NLDEV = 5 << 10         # RDMA_NL_NLDEV
 REQUEST, MULTI, ACK, DUMP = 1, 2, 4, 0x300
 NLMSG_ERROR, NLMSG_DONE = 2, 3
@@ -42,6 +44,9 @@ def enums(text):
         attrs.append(name)
         if comment and "nested" in comment:
             nested.add(name)
+    for number, name in enumerate(UPDATES, 96):
+        if len(attrs) == number:
+            attrs.append(name)
     return commands, attrs, nested
 
 
