@@ -32,11 +32,14 @@ static int arena_unmap_covered(uint32_t at, uint32_t n, uint64_t *mask)
 {
 	int rc;
 
+	arena_going(at, at + n, true);
 	arena_unlock(*mask);
 	rc = (int)sys_call(SYS_munmap, arena_addr(at), arena_len(n));
 	*mask = arena_lock();
 	if (!rc)
 		arena_uncover(at, at + n);
+	else
+		arena_going(at, at + n, false);
 	return rc;
 }
 
@@ -184,12 +187,15 @@ static void arena_set_odd(uint32_t at, uint32_t end)
 		arena_state.page[at].odd = 1;
 }
 
-void arena_locked(uintptr_t addr, size_t len)
+void arena_locked(uintptr_t addr, size_t len, bool locked)
 {
+	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
 	uint64_t mask = arena_lock();
 
 	arena_cache_empty();
-	arena_set_odd(arena_page_of(addr), arena_page_end(addr, len));
+	arena_set_odd(at, end);
+	for (; at < end; at++)
+		arena_state.page[at].locked = locked;
 	arena_unlock(mask);
 }
 
@@ -260,6 +266,14 @@ static int arena_dontneed(uint32_t at, uint32_t n, int advice)
 	return rc;
 }
 
+static bool arena_is_locked(uint32_t at, uint32_t n)
+{
+	for (uint32_t i = at; i < at + n; i++)
+		if (arena_state.page[i].locked)
+			return true;
+	return false;
+}
+
 /* Advice for the arena's pages, of which the program has each. */
 static int arena_advise(uint32_t at, uint32_t n, int advice)
 {
@@ -286,7 +300,7 @@ static int arena_advise(uint32_t at, uint32_t n, int advice)
 		arena_set_flag(at, at + n, 0, PG_NOFORK);
 		return 0;
 	case MADV_GUARD_INSTALL: /* a child of fork() has the guards, and the data behind them is gone */
-		rc = arena_private_range(at, at + n, true);
+		rc = arena_is_locked(at, n) ? -EINVAL : arena_private_range(at, at + n, true);
 		if (rc)
 			return rc;
 		break;

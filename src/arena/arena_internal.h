@@ -43,6 +43,8 @@ struct arena_page {
 	uint8_t flags;
 	uint8_t noprot : 3; /* rights that mprotect() has taken from PROT_READ | PROT_WRITE, by xor */
 	uint8_t odd : 1;    /* used: mlock(), or advice that the mapping keeps: not for the next block */
+	uint8_t locked : 1; /* used: mlock() */
+	uint8_t going : 1;  /* covered: its mapping is being unmapped, without the lock */
 	bool mixed;	    /* first page of a block: the rest of its pages may differ */
 };
 

@@ -109,6 +109,8 @@ int arena_make_private(uint32_t at, uint32_t n)
 		return (int)p;
 	}
 	arena_protect_like(at, at, n);
+	if (arena_state.page[at].locked)
+		sys_call(SYS_mlock, arena_addr(at), len);
 	for (uint32_t i = at, k; i < at + n; i += k) {
 		for (k = 0; i + k < at + n && !arena_state.page[i + k].pins; k++)
 			;
@@ -131,7 +133,8 @@ static uint32_t arena_private_row(uint32_t at, uint32_t end, bool pins)
 	uint8_t mask = PG_USED | PG_ENDED | PG_COVERED | PG_MAPPED | PG_WIPE | PG_NOFORK;
 
 	while (p < &arena_state.page[end] && !((p->flags ^ first->flags) & mask) &&
-	       p->noprot == first->noprot && (!pins || !p->pins == !first->pins))
+	       p->noprot == first->noprot && p->locked == first->locked &&
+	       (!pins || !p->pins == !first->pins))
 		p++;
 	return (uint32_t)(p - first);
 }
@@ -169,13 +172,39 @@ static bool arena_take_back(uint32_t at, uint32_t n)
 	return true;
 }
 
-/* If another thread's mapping has got one of the addresses in the meantime, it stays covered. */
+void arena_going(uint32_t at, uint32_t end, bool going)
+{
+	for (; at < end; at++)
+		arena_state.page[at].going = going;
+}
+
+/* Another thread's mapping has got the page's address: it is no part of the block any more. */
+static void arena_isolate(uint32_t at)
+{
+	arena_split(at);
+	if (at + 1 < arena_state.npages && arena_state.page[at + 1].flags & PG_USED)
+		arena_split(at + 1);
+}
+
+static void arena_uncover_row(uint32_t at, uint32_t n)
+{
+	arena_going(at, at + n, false);
+	if (arena_take_back(at, n))
+		return;
+	for (uint32_t end = at + n; at < end; at++)
+		if (!arena_take_back(at, 1))
+			arena_isolate(at);
+}
+
 void arena_uncover(uint32_t at, uint32_t end)
 {
-	if (at >= end || arena_take_back(at, end - at))
-		return;
-	for (; at < end; at++)
-		arena_take_back(at, 1);
+	for (uint32_t n; at < end; at += n) {
+		for (n = 0; at + n < end && arena_state.page[at + n].going; n++)
+			;
+		if (n)
+			arena_uncover_row(at, n);
+		n += !n;
+	}
 }
 
 void arena_detached(uintptr_t addr)
@@ -198,15 +227,18 @@ static long arena_kernel_mremap(uintptr_t addr, size_t old, size_t len, int flag
 				uint64_t *mask)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
+	bool moves;
 	long p;
 
+	arena_going(at, end, true);
 	arena_unlock(*mask);
 	p = sys_call(SYS_mremap, addr, old, len, (long)flags, fixed);
 	*mask = arena_lock();
-	if (arena_failed(p))
-		return p;
-	if ((uintptr_t)p != addr && !(flags & MREMAP_DONTUNMAP))
+	moves = !arena_failed(p) && (uintptr_t)p != addr && !(flags & MREMAP_DONTUNMAP);
+	if (moves)
 		arena_uncover(at, end);
+	else
+		arena_going(at, end, false);
 	return p;
 }
 

@@ -65,7 +65,9 @@ int arena_copy_pages(void *to, uint32_t at, uint32_t n);
 int arena_make_private(uint32_t at, uint32_t n);
 /* Makes the pages in [at, end) private that are not yet. pinned: those under an MR, too. 0 or -errno. */
 int arena_private_range(uint32_t at, uint32_t end, bool pinned);
-/* Frees pages that the program had mapped itself and has unmapped: takes their addresses back where it can. */
+/* Marks pages before the lock is released, so that after it what has become of them meanwhile is seen. */
+void arena_going(uint32_t at, uint32_t end, bool going);
+/* Frees those of the pages that are still going, and whose mapping is gone: takes their addresses back where it can. */
 void arena_uncover(uint32_t at, uint32_t end);
 /* Is the descriptor still that of the memfd? If not, the arena goes on with what it has mapped, without new blocks. */
 void arena_fd_check(void);

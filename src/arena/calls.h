@@ -20,8 +20,8 @@ void arena_detached(uintptr_t addr);
 bool arena_claim(uintptr_t addr, size_t len);
 /* Bytes from addr to the first page that the program has unmapped or freed; len: there is none. */
 size_t arena_whole(uintptr_t addr, size_t len);
-/* The program has called mlock() on these pages. */
-void arena_locked(uintptr_t addr, size_t len);
+/* The program has called mlock() on these pages, or munlock(). */
+void arena_locked(uintptr_t addr, size_t len, bool locked);
 int arena_mprotect(uintptr_t addr, size_t len, int prot);
 int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey);
 int arena_madvise(uintptr_t addr, size_t len, int advice);

@@ -102,7 +102,7 @@ static void test_mixed(void **state)
 			assert_int_equal(arena_madvise((uintptr_t)a, PAGE, MADV_WIPEONFORK), 0);
 			break;
 		case 3:
-			arena_locked((uintptr_t)a, 1);
+			arena_locked((uintptr_t)a, 1, true);
 			break;
 		case 4:
 			m = mmap(a + PAGE, PAGE, PROT_READ,

@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include "arena/arena.h"
 #include "arena/calls.h"
+#include "core/umem.h"
 #include "engine/engine.h"
 #include "preload/heap.h"
 #include "preload/preload.h"
@@ -221,6 +222,14 @@ HOOK int madvise(void *addr, size_t len, int advice)
 	return each_part(addr, len, advice, REAL(madvise), arena_madvise);
 }
 
+/* From Linux 5.18 and 6.13. */
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
 /*
  * Memory of the arena in this range becomes private. Its data stays, so this may come before a call that fails, or one on
  * another process's memory.
@@ -233,13 +242,27 @@ static void mem_leave(uintptr_t addr, size_t len)
 		arena_leave(from, to - from);
 }
 
-/* On its own memory a program may use it as madvise(). */
+/* Reads what a pointer of the program points to, where the kernel would answer EFAULT. */
+static bool mem_peek(void *to, const void *from, size_t len)
+{
+	return paths_readable(from) && !umem_copy(to, from, len);
+}
+
+/* Advice by which pages lose their data. On its own memory a program may give it from Linux 6.13 on. */
+static bool mem_takes_data(int advice)
+{
+	return advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED || advice == MADV_FREE ||
+	       advice == MADV_GUARD_INSTALL;
+}
+
 HOOK ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
 			     unsigned int flags)
 {
-	if (unlikely(arena_bytes && paths_readable((const char *)iov)) && n <= IOV_MAX)
-		for (size_t i = 0; i < n; i++)
-			mem_leave((uintptr_t)iov[i].iov_base, iov[i].iov_len);
+	struct iovec one;
+
+	if (unlikely(arena_bytes && n <= IOV_MAX) && mem_takes_data(advice))
+		for (size_t i = 0; i < n && mem_peek(&one, &iov[i], sizeof(one)); i++)
+			mem_leave((uintptr_t)one.iov_base, one.iov_len);
 	return REAL(process_madvise)(pidfd, iov, n, advice, flags);
 }
 
@@ -252,16 +275,16 @@ struct mem_uffd_move {
 
 void preload_userfault(unsigned long cmd, const void *arg)
 {
-	const struct uffdio_register *reg = arg;
-	const struct mem_uffd_move *move = arg;
+	struct uffdio_register reg;
+	struct mem_uffd_move move;
 
-	if (!arena_bytes || !paths_readable(arg))
+	if (!arena_bytes)
 		return;
-	if (cmd == UFFDIO_REGISTER)
-		mem_leave(reg->range.start, reg->range.len);
-	if (cmd == MEM_UFFDIO_MOVE) {
-		mem_leave(move->dst, move->len);
-		mem_leave(move->src, move->len);
+	if (cmd == UFFDIO_REGISTER && mem_peek(&reg, arg, sizeof(reg)))
+		mem_leave(reg.range.start, reg.range.len);
+	if (cmd == MEM_UFFDIO_MOVE && mem_peek(&move, arg, sizeof(move))) {
+		mem_leave(move.dst, move.len);
+		mem_leave(move.src, move.len);
 	}
 }
 
@@ -313,13 +336,13 @@ HOOK int mincore(void *addr, size_t len, unsigned char *vec)
 	return mapped_result(REAL(mincore)(addr, len, vec), addr, len);
 }
 
-/* mlock() has locked the first pages. */
-static void lock_note(const void *addr, size_t len)
+/* mlock() has locked the first pages, or munlock() has ended this. */
+static void lock_note(const void *addr, size_t len, bool locked)
 {
 	uintptr_t from, to, end, at = (uintptr_t)addr & ~(PAGE - 1);
 
 	if (unlikely(arena_part(at, len + ((uintptr_t)addr - at), &from, &to, &end)))
-		arena_locked(from, to - from);
+		arena_locked(from, to - from, locked);
 }
 
 HOOK int mlock(const void *addr, size_t len)
@@ -328,7 +351,7 @@ HOOK int mlock(const void *addr, size_t len)
 	int rc = REAL(mlock)(addr, n);
 
 	if (!rc)
-		lock_note(addr, n);
+		lock_note(addr, n, true);
 	return mapped_result(rc, addr, len);
 }
 
@@ -338,13 +361,18 @@ HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
 	int rc = REAL(mlock2)(addr, n, flags);
 
 	if (!rc)
-		lock_note(addr, n);
+		lock_note(addr, n, true);
 	return mapped_result(rc, addr, len);
 }
 
 HOOK int munlock(const void *addr, size_t len)
 {
-	return mapped_result(REAL(munlock)(addr, mapped_len((uintptr_t)addr, len)), addr, len);
+	size_t n = mapped_len((uintptr_t)addr, len);
+	int rc = REAL(munlock)(addr, n);
+
+	if (!rc)
+		lock_note(addr, n, false);
+	return mapped_result(rc, addr, len);
 }
 
 /* SHM_REMAP may name a place in the arena. */
