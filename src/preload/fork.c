@@ -104,56 +104,86 @@ struct fork_aside {
 	int (*call)(void *);
 	void *arg;
 	int ret, err;
+	uint64_t mask; /* signals that the program blocks, before the call and after it */
 };
 
 static __thread struct fork_aside *fork_aside;
 
-static void fork_on_stack(void)
-{
-	struct fork_aside *a = fork_aside;
-
-	a->ret = a->call(a->arg);
-	a->err = errno;
-}
-
-/* Stack for libc and for the program's handlers of fork(). */
-#define FORK_STACK (256u << 10)
-
 /* All signals but those that a fault of the thread itself raises. */
-static uint64_t fork_signals(void)
+static uint64_t fork_block_signals(void)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
-	uint64_t mask = UINT64_MAX;
+	uint64_t block = UINT64_MAX, mask;
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		mask &= ~(1ull << (faults[i] - 1));
+		block &= ~(1ull << (faults[i] - 1));
+	sys_call(SYS_rt_sigprocmask, (long)SIG_BLOCK, &block, &mask, sizeof(mask));
 	return mask;
+}
+
+static void fork_set_signals(uint64_t mask)
+{
+	sys_call(SYS_rt_sigprocmask, (long)SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
+
+/* There is no alternate stack meanwhile: if it is the program's stack, handlers would overwrite frames that are in use. */
+static void fork_on_stack(void)
+{
+	stack_t off = { .ss_flags = SS_DISABLE }, alt;
+	struct fork_aside *a = fork_aside;
+
+	sys_call(SYS_sigaltstack, &off, &alt);
+	fork_set_signals(a->mask);
+	a->ret = a->call(a->arg);
+	a->err = errno;
+	a->mask = fork_block_signals();
+	alt.ss_flags &= ~SS_ONSTACK;
+	sys_call(SYS_sigaltstack, &alt, NULL);
+}
+
+/* Stack for libc and for the program's handlers of fork(), as large as that of a thread, behind a page without access. */
+#define FORK_STACK (8u << 20)
+
+/* Not locked: mlockall() would make all of its pages. NULL: no room. */
+static void *fork_stack(size_t len)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	char *p = REAL(mmap)(NULL, len, PROT_NONE, flags, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (!arena_is_confined())
+		sys_call(SYS_munlock, p, len);
+	if (!sys_call(SYS_mprotect, p + PAGE, len - PAGE, (long)(PROT_READ | PROT_WRITE)))
+		return p;
+	REAL(munmap)(p, len);
+	errno = ENOMEM;
+	return NULL;
 }
 
 /*
  * The stack is in the arena. The child has none of that until arena_fork_child() has run, so the call is made on a stack
- * that the child inherits. No handler runs meanwhile: if the program's stack is its alternate stack, the kernel would put
- * the handler's frames over those that are in use there.
+ * that the child inherits.
  */
 static noinline int fork_off_arena(int (*call)(void *), void *arg)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	size_t len = FORK_STACK + sizeof(struct fork_aside) + 2 * sizeof(ucontext_t);
-	void *stack = REAL(mmap)(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
-	uint64_t block = fork_signals(), mask;
-	struct fork_aside *a = stack;
+	size_t len = PAGE + FORK_STACK + sizeof(struct fork_aside) + 2 * sizeof(ucontext_t);
+	char *stack = fork_stack(len);
 	ucontext_t *there, *back;
+	struct fork_aside *a;
+	uint64_t mask;
 	int ret, err;
 
-	if (stack == MAP_FAILED)
+	if (!stack)
 		return -1;
-	there = (ucontext_t *)(a + 1);
+	there = (ucontext_t *)(stack + PAGE + FORK_STACK);
 	back = there + 1;
+	a = (struct fork_aside *)(back + 1);
 	a->call = call;
 	a->arg = arg;
-	sys_call(SYS_rt_sigprocmask, (long)SIG_BLOCK, &block, &mask, sizeof(mask));
+	a->mask = fork_block_signals();
 	if (!getcontext(there)) {
-		there->uc_stack.ss_sp = back + 1;
+		there->uc_stack.ss_sp = stack + PAGE;
 		there->uc_stack.ss_size = FORK_STACK;
 		there->uc_link = back;
 		makecontext(there, fork_on_stack, 0);
@@ -162,8 +192,9 @@ static noinline int fork_off_arena(int (*call)(void *), void *arg)
 	}
 	ret = a->ret;
 	err = a->err;
+	mask = a->mask;
 	REAL(munmap)(stack, len);
-	sys_call(SYS_rt_sigprocmask, (long)SIG_SETMASK, &mask, NULL, sizeof(mask));
+	fork_set_signals(mask);
 	errno = err;
 	return ret;
 }
