@@ -56,12 +56,15 @@ static noinline __cold bool alloc_resolve(void)
 /* The next definition of an allocation function; NULL while it is being looked up. */
 #define NEXT(name) (likely(real_alloc.name) || alloc_resolve() ? real_alloc.name : NULL)
 
-/* The program has a free() or realloc() of its own, which may not know the arena's blocks: it gets none. */
+/*
+ * The program has a free() or realloc() of its own, or an allocator other than libc's, whose further functions (sdallocx(),
+ * mi_free(), reallocarray()) do not know the arena's blocks: it gets none.
+ */
 static bool alloc_theirs;
 
 void preload_alloc_look(void)
 {
-	alloc_theirs = !real_is_first("free") || !real_is_first("realloc");
+	alloc_theirs = !real_is_libcs("free") || !real_is_libcs("realloc");
 }
 
 HOOK void *malloc(size_t len)
@@ -166,6 +169,24 @@ HOOK void *realloc(void *p, size_t len)
 	if (unlikely(new))
 		return new;
 	return NEXT(realloc) ? real_alloc.realloc(p, len) : early_alloc(1, len);
+}
+
+/* A program's own free() and realloc() may call libc's by these names. */
+HOOK void __libc_free(void *p)
+{
+	if (unlikely(arena_has(p)))
+		alloc_free_arena(p);
+	else if (likely(!early_has(p)) && NEXT(__libc_free))
+		real_alloc.__libc_free(p);
+}
+
+HOOK void *__libc_realloc(void *p, size_t len)
+{
+	if (unlikely(arena_has(p)))
+		return alloc_realloc_arena(p, len);
+	if (unlikely(early_has(p)))
+		return alloc_move(p, (size_t)(early.buf + sizeof(early.buf) - (char *)p), len);
+	return NEXT(__libc_realloc) ? real_alloc.__libc_realloc(p, len) : early_alloc(1, len);
 }
 
 /* What the aligned functions take from the arena. errno is unchanged. */

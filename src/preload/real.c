@@ -241,18 +241,32 @@ void real_resolve_alloc(void)
 	errno = e;
 }
 
-bool real_is_first(const char *name)
+/* The address at which the object with this code is loaded; NULL: unknown. */
+static void *real_object(const void *code)
+{
+	Dl_info info;
+
+	return code && dladdr(code, &info) ? info.dli_fbase : NULL;
+}
+
+/* Do the program's calls of a function that this library interposes come here? */
+static bool real_is_first(const char *name)
 {
 	void *first = dlsym(RTLD_DEFAULT, name);
 	const ElfW(Sym) *sym = NULL;
-	Dl_info there, here;
+	Dl_info info;
 
-	if (!first || !dladdr(&real, &here))
-		return true;
-	if (!dladdr1(first, &there, (void **)&sym, RTLD_DL_SYMENT))
+	if (!first || !dladdr1(first, &info, (void **)&sym, RTLD_DL_SYMENT))
 		return true;
 	/* An undefined symbol with an address: the program has taken the function's address, and calls go through it. */
-	return there.dli_fbase == here.dli_fbase || (sym && sym->st_shndx == SHN_UNDEF);
+	return info.dli_fbase == real_object(&real) || (sym && sym->st_shndx == SHN_UNDEF);
+}
+
+bool real_is_libcs(const char *name)
+{
+	void *libc = real_object(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+
+	return real_is_first(name) && (!libc || real_object(dlsym(RTLD_NEXT, name)) == libc);
 }
 
 static int real_is_verbs(struct dl_phdr_info *info, size_t size, void *arg)

@@ -28,8 +28,8 @@ extern struct real real;
  * Looks up all functions. Called by the constructor, or by earlier calls from other constructors.
  */
 void real_resolve(void);
-/* True if the program's calls of this function, which this library interposes, come here and not to one of its own. */
-bool real_is_first(const char *name);
+/* True if the program's calls of this function, which this library interposes, come here, and go on to libc. */
+bool real_is_libcs(const char *name);
 /* True if the program has loaded libibverbs. */
 bool real_has_verbs(void);
 /* The directory of libruse.so, without a trailing slash; "" if unknown. */

@@ -16,7 +16,9 @@
 	X(int, posix_memalign, (void **, size_t, size_t))                      \
 	X(void *, valloc, (size_t))                                            \
 	X(void *, pvalloc, (size_t))                                           \
-	X(size_t, malloc_usable_size, (void *))
+	X(size_t, malloc_usable_size, (void *))                                \
+	X(void, __libc_free, (void *))                                         \
+	X(void *, __libc_realloc, (void *, size_t))
 
 struct real_alloc {
 #define X(ret, name, args) ret(*name) args;
@@ -26,6 +28,10 @@ struct real_alloc {
 
 /* Members are NULL until real_resolve_alloc() has returned. */
 extern struct real_alloc real_alloc;
+
+/* libc's other names, which no header declares. */
+void __libc_free(void *p);
+void *__libc_realloc(void *p, size_t len);
 
 /* Looks up the allocation functions. Called by the first allocation of the program. */
 void real_resolve_alloc(void);
