@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -273,6 +274,168 @@ static void aligned_file(void)
 	close(fd);
 }
 
+static size_t deep_need;
+static uint8_t *guarded;
+static sigset_t child_mask;
+static volatile sig_atomic_t repaired;
+
+static size_t deep(size_t n)
+{
+	volatile char frame[16384];
+
+	memset((char *)frame, (int)n, sizeof(frame));
+	return n > sizeof(frame) ? deep(n - sizeof(frame)) + (size_t)frame[5] : (size_t)frame[7];
+}
+
+/* A handler of fork() that needs much stack, and writes to a page that a handler of SIGSEGV makes writable. */
+static void deep_prepare(void)
+{
+	deep(deep_need);
+	if (mprotect(guarded, PG, PROT_READ))
+		_exit(9);
+	*(volatile uint8_t *)guarded = 1;
+}
+
+static void deep_child(void)
+{
+	sigprocmask(SIG_SETMASK, &child_mask, NULL);
+}
+
+static void on_guarded(int sig)
+{
+	volatile char frame[4096];
+
+	memset((char *)frame, sig, sizeof(frame));
+	repaired += !mprotect(guarded, PG, RW);
+}
+
+static int mask_is_childs(void)
+{
+	sigset_t now;
+
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	return sigismember(&now, SIGUSR1) ? 7 : 8;
+}
+
+static void deep_fork_here(void)
+{
+	volatile uint64_t canary[512];
+	int changed = 0, ended;
+	pid_t pid;
+
+	for (int i = 0; i < 512; i++)
+		canary[i] = 0xabcdef00ull + (uint64_t)i;
+	pid = fork();
+	if (!pid)
+		_exit(mask_is_childs());
+	ended = h_ended(pid);
+	for (int i = 0; i < 512; i++)
+		changed += canary[i] != 0xabcdef00ull + (uint64_t)i;
+	say("child %d, %d words of frames changed, page repaired %d", ended, changed, (int)repaired);
+}
+
+static void on_deep(int sig)
+{
+	(void)sig;
+	deep_fork_here();
+}
+
+/* Handlers of fork() have the room, the signals and the mask that they have on another stack. */
+static void aligned_deep_fork(void)
+{
+	struct sigaction sa = { .sa_handler = on_deep, .sa_flags = SA_ONSTACK };
+	struct sigaction segv = { .sa_handler = on_guarded, .sa_flags = SA_ONSTACK };
+	stack_t st = { .ss_size = MB };
+
+	guarded = mmap(NULL, PG, RW, ANON, -1, 0);
+	sigemptyset(&child_mask);
+	sigaddset(&child_mask, SIGUSR1);
+	pthread_atfork(deep_prepare, NULL, deep_child);
+	sigaction(SIGSEGV, &segv, NULL);
+	co.uc_stack.ss_size = 4 * MB;
+	getcontext(&co);
+	co.uc_stack.ss_sp = h_get(BY_ALIGNED, 4 * MB);
+	co.uc_stack.ss_size = 4 * MB;
+	co.uc_link = &back;
+	deep_need = 600 << 10;
+	makecontext(&co, deep_fork_here, 0);
+	swapcontext(&back, &co);
+	deep_need = 0;
+	st.ss_sp = h_get(BY_ALIGNED, MB);
+	if (sigaltstack(&st, NULL))
+		die("sigaltstack: %m");
+	sigaction(SIGUSR2, &sa, NULL);
+	raise(SIGUSR2);
+	if (sigaltstack(NULL, &st))
+		die("sigaltstack: %m");
+	say("alternate stack: flags %d, %zu bytes", st.ss_flags, st.ss_size);
+}
+
+/* What is locked stays locked, and refuses advice that would take its data. */
+static void aligned_mlock(void)
+{
+	uint8_t *p = h_filled(BY_ALIGNED, 32 * PG, 6), *q = h_filled(BY_ALIGNED, 32 * PG, 5);
+	long before = h_proc("status", "VmLck:");
+	int rc;
+
+	if (mlock(p, 16 * PG) || mlock(q, 16 * PG))
+		die("mlock: %m");
+	rc = madvise(p, 4 * PG, GUARD_INSTALL);
+	say("guards: %d %s, %d", rc, rc ? strerror(errno) : "ok", p[0]);
+	rc = mprotect(p + PG, PG, RW | PROT_EXEC) || madvise(p + PG, PG, MADV_DONTNEED);
+	say("MADV_DONTNEED: %d %s, %d", rc, rc ? strerror(errno) : "ok", p[PG]);
+	say("locked: %ld KiB", h_proc("status", "VmLck:") - before);
+	q = mremap(q, 16 * PG, 40 * PG, MREMAP_MAYMOVE);
+	say("moved: %d, locked: %ld KiB", q == MAP_FAILED ? -1 : q[15 * PG],
+	    h_proc("status", "VmLck:") - before);
+	if (munlock(p, 16 * PG))
+		die("munlock: %m");
+	say("after munlock: %ld KiB", h_proc("status", "VmLck:") - before);
+}
+
+/* Pointers that the kernel answers with EFAULT. */
+static void aligned_bad_pointers(void)
+{
+	uint8_t *edge = mmap(NULL, 2 * PG, RW, ANON, -1, 0), *p = h_filled(BY_ALIGNED, MB, 6);
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	struct iovec *iov = (struct iovec *)(void *)(edge + PG - sizeof(*iov));
+	ssize_t n;
+
+	if (mprotect(edge + PG, PG, PROT_NONE))
+		die("mprotect: %m");
+	*iov = (struct iovec){ p, PG };
+	n = process_madvise(fd, iov, 2, MADV_DONTNEED, 0);
+	say("a list that ends too early: %zd %s", n, n < 0 ? strerror(errno) : "ok");
+	n = process_madvise(fd, (void *)(edge + PG), 1, MADV_DONTNEED, 0);
+	say("a list without access: %zd %s, %d", n, n < 0 ? strerror(errno) : "ok", p[0]);
+	close(fd);
+}
+
+void __libc_free(void *p);
+void *__libc_realloc(void *p, size_t len);
+
+/* libc's functions by other names. */
+static void aligned_names(void)
+{
+	uint8_t *p = h_filled(BY_ALIGNED, MB, 6);
+
+	p = __libc_realloc(p, 100000);
+	say("realloc %d", p[99999]);
+	__libc_free(p);
+	p = h_filled(BY_ALIGNED, MB, 6);
+	__libc_free(p);
+}
+
+/* reallocarray() is libc's, or another allocator's own. */
+static void aligned_array(void)
+{
+	uint8_t *p = h_filled(BY_ALIGNED, MB, 6);
+
+	p = reallocarray(p, 300, 1000);
+	say("reallocarray %d", p[99999]);
+	free(p);
+}
+
 const struct hcase aligned_cases[] = {
 	{ "aligned-realloc", aligned_realloc },
 	{ "aligned-alt-stack", aligned_alt_stack },
@@ -282,5 +445,10 @@ const struct hcase aligned_cases[] = {
 	{ "aligned-map-count", aligned_map_count },
 	{ "aligned-single-pages", aligned_single_pages },
 	{ "aligned-file", aligned_file },
+	{ "aligned-deep-fork", aligned_deep_fork },
+	{ "aligned-mlock", aligned_mlock },
+	{ "aligned-bad-pointers", aligned_bad_pointers },
+	{ "aligned-names", aligned_names },
+	{ "aligned-array", aligned_array },
 	{ 0 },
 };

@@ -118,7 +118,56 @@ static void userfault(void)
 	moves();
 }
 
+static uint8_t *wanted_page, *volatile got_page;
+
+/* While a page is being unmapped, another thread maps memory until it gets this page. */
+static void *snatch(void *arg)
+{
+	struct uffd_msg m;
+	struct pollfd pfd = { uffd, POLLIN, 0 };
+
+	while (poll(&pfd, 1, -1) == 1) {
+		for (int i = 0; i < 3000 && !got_page; i++) {
+			uint8_t *p = h_get(BY_MMAP, PG);
+
+			memset(p, 0x77, PG);
+			if (p == wanted_page)
+				got_page = p;
+		}
+		if (read(uffd, &m, sizeof(m)) != sizeof(m))
+			break;
+	}
+	return arg;
+}
+
+/* A page that the program has mapped at the end of a block and that realloc() gives up is no part of the block. */
+static void shrink(void)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP };
+	uint8_t *p = h_filled(BY_ALIGNED, 8 * PG, 5), *q = h_page(p) + 7 * PG;
+	pthread_t t;
+
+	if (mmap(q, PG, RW, ANON | MAP_FIXED, -1, 0) != q)
+		die("mmap: %m");
+	memset(q, 1, PG);
+	wanted_page = q;
+	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api)) {
+		say("no userfaultfd: %s", strerror(errno));
+		return;
+	}
+	if (!watch(q, PG) || pthread_create(&t, NULL, snatch, NULL))
+		return;
+	p = realloc(p, 7 * PG);
+	p = realloc(p, 9 * PG);
+	memset(p, 6, 9 * PG);
+	free(p);
+	usleep(1000);
+	say("the other thread's page: %s", !got_page || h_holds(got_page, 0x77, PG) ? "its data" : "other data");
+}
+
 const struct hcase userfault_cases[] = {
+	{ "aligned-shrink", shrink },
 	{ "aligned-userfault", userfault },
 	{ 0 },
 };
