@@ -183,6 +183,8 @@ static void arena_isolate(uint32_t at)
 {
 	arena_split(at);
 	if (at + 1 < arena_state.npages && arena_state.page[at + 1].flags & PG_USED)
+	if (!(arena_state.page[at].flags & PG_USED))
+		return;
 		arena_split(at + 1);
 }
 

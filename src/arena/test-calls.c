@@ -309,6 +309,28 @@ static void test_privatise(void **state)
 	assert_string_equal(t_perms(a + PAGE), "---p");
 }
 
+/* A hole of a range that mremap() has moved (Linux 6.17), with another thread's mapping at its address by now. */
+static void test_uncover_hole(void **state)
+{
+	uint8_t *a = t_map(6);
+	uint32_t at = arena_page_of((uintptr_t)a);
+	uint64_t mask;
+
+	t_cover(a, 2);
+	t_unmap(a + 2 * PAGE, 3);
+	mask = arena_lock();
+	arena_going(at, at + 5, true);
+	sys_call(SYS_munmap, a, 2 * PAGE);
+	arena_uncover(at, at + 5);
+	arena_unlock(mask);
+	assert_int_equal(arena_span().used, PAGE);
+	t_unmap(a + 5 * PAGE, 1);
+	/* All is one run again. */
+	a = arena_alloc(T_SIZE - PAGE, PAGE, ARENA_ALIGNED, false);
+	assert_non_null(a);
+	assert_true(arena_free(a));
+}
+
 /* Each way to take pages away is counted; a child does not count in its parent's word. */
 static void test_count_holes(void **state)
 {
@@ -359,6 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mremap_dontunmap, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_hole, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_privatise, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_uncover_hole, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_count_holes, t_setup, t_teardown),
 	};
 
