@@ -190,6 +190,15 @@ static void arena_set_odd(uint32_t at, uint32_t end)
 void arena_locked(uintptr_t addr, size_t len, bool locked)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
+void arena_unlocked(void)
+{
+	uint64_t mask = arena_lock();
+
+	for (uint32_t i = 1; i < arena_state.top; i++)
+		arena_state.page[i].locked = 0;
+	arena_unlock(mask);
+}
+
 	uint64_t mask = arena_lock();
 
 	arena_cache_empty();

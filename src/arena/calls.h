@@ -31,3 +31,5 @@ int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
 void arena_leave(uintptr_t addr, size_t len);
 
 #endif
+/* The program has called munlockall(). */
+void arena_unlocked(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), process_madvise(), msync(), mincore(),
- * mlock(), shmat(), and userfaultfd's.
+ * mlock(), munlockall(), shmat(), and userfaultfd's.
  *
  * The provider libraries of libibverbs call mmap() for the rings of each object. These rings are in the memory of the
  * process already, so mmap() returns their address, without a system call or page faults.
@@ -367,6 +367,15 @@ HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
 
 HOOK int munlock(const void *addr, size_t len)
 {
+HOOK int munlockall(void)
+{
+	int rc = REAL(munlockall)();
+
+	if (!rc && arena_bytes)
+		arena_unlocked();
+	return rc;
+}
+
 	size_t n = mapped_len((uintptr_t)addr, len);
 	int rc = REAL(munlock)(addr, n);
 

@@ -122,6 +122,7 @@ struct winsize;
 	X(int, mlock, (const void *, size_t))                                  \
 	X(int, mlock2, (const void *, size_t, unsigned int))                   \
 	X(int, munlock, (const void *, size_t))                                \
+	X(int, munlockall, (void))                                             \
 	X(void *, shmat, (int, const void *, int))                             \
 	X(int, shmdt, (const void *))                                          \
 	X(int, prctl, (int, ...))                                              \

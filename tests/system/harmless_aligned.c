@@ -391,6 +391,9 @@ static void aligned_mlock(void)
 	if (munlock(p, 16 * PG))
 		die("munlock: %m");
 	say("after munlock: %ld KiB", h_proc("status", "VmLck:") - before);
+	if (mlock(p, 16 * PG) || munlockall() || mprotect(p, 16 * PG, RW | PROT_EXEC))
+		die("munlockall: %m");
+	say("after munlockall: %ld KiB", h_proc("status", "VmLck:"));
 }
 
 /* Pointers that the kernel answers with EFAULT. */
