@@ -67,14 +67,13 @@ bool arena_next_data(uint32_t *at, uint32_t limit, uint32_t *end)
 
 int arena_copy_pages(void *to, uint32_t at, uint32_t n)
 {
+	size_t len = arena_len(n);
 	long from = arena_view(at, n);
 
 	if (arena_failed(from))
 		return -ENOMEM;
-	for (uint32_t i = at, end; arena_next_data(&i, at + n, &end); i = end)
-		memcpy((uint8_t *)to + arena_len(i - at),
-		       (const uint8_t *)from + arena_len(i - at), arena_len(end - i));
-	sys_call(SYS_munmap, from, arena_len(n));
+	memcpy(to, (const void *)from, len);
+	sys_call(SYS_munmap, from, len);
 	return 0;
 }
 
@@ -83,10 +82,13 @@ static void *arena_copy_of(uint32_t at, uint32_t n)
 {
 	size_t len = arena_len(n);
 	long to = sys_call(SYS_mmap, NULL, len, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+	int rc = 0;
 
 	if (arena_failed(to))
 		return NULL;
-	if (!arena_copy_pages((void *)to, at, n))
+	for (uint32_t i = at, end; !rc && arena_next_data(&i, at + n, &end); i = end)
+		rc = arena_copy_pages((uint8_t *)to + arena_len(i - at), i, end - i);
+	if (!rc)
 		return (void *)to;
 	sys_call(SYS_munmap, to, len);
 	return NULL;
@@ -178,13 +180,13 @@ void arena_going(uint32_t at, uint32_t end, bool going)
 		arena_state.page[at].going = going;
 }
 
-/* Another thread's mapping has got the page's address: it is no part of the block any more. */
+/* Another thread's mapping has got the page's address: it is no part of the block any more. A hole is of no block. */
 static void arena_isolate(uint32_t at)
 {
-	arena_split(at);
-	if (at + 1 < arena_state.npages && arena_state.page[at + 1].flags & PG_USED)
 	if (!(arena_state.page[at].flags & PG_USED))
 		return;
+	arena_split(at);
+	if (at + 1 < arena_state.npages && arena_state.page[at + 1].flags & PG_USED)
 		arena_split(at + 1);
 }
 

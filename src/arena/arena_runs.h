@@ -56,10 +56,7 @@ void arena_displace(uint32_t at, uint32_t end);
  * filter lseek() may be forbidden, so all pages count as such.
  */
 bool arena_next_data(uint32_t *at, uint32_t limit, uint32_t *end);
-/*
- * Copies the data of pages of the memfd, which are read through a mapping of their own, to zeroed memory: pages without data
- * stay untouched there. 0 or -ENOMEM.
- */
+/* Copies pages of the memfd that contain data, which are read through a mapping of their own. 0 or -ENOMEM. */
 int arena_copy_pages(void *to, uint32_t at, uint32_t n);
 /* Makes pages of one block, without pins, private memory with the same content, protection and advice. 0 or -errno. */
 int arena_make_private(uint32_t at, uint32_t n);
