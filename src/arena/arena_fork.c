@@ -22,6 +22,7 @@
 #include "arena/arena_internal.h"
 #include "arena/arena_runs.h"
 #include "arena/arena_wide.h"
+#include "arena/calls.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/sys.h"
@@ -85,26 +86,21 @@ static uint32_t arena_fork_pages(uint8_t *to, int *err)
 	return total;
 }
 
-/* Addresses for the copy. They must not be locked: mlockall() would make all of their pages. 0 or -ENOMEM. */
+/* Addresses for the copy. 0 or -ENOMEM. */
 static int arena_copy_map(struct arena_copy *c)
 {
 	size_t len;
-	long p;
+	char *p;
 
 	c->pages = arena_has_file() && arena_state.used ? arena_state.top : 0;
 	/* The run behind the last page that was used has its description there. */
 	c->entries = min(arena_state.top + 1, arena_state.npages);
 	len = arena_copy_len(c);
-	p = sys_call(SYS_mmap, NULL, len, PROT_NONE, MAP_RESERVE, -1, 0L);
-	if (arena_failed(p))
+	p = arena_map_own(0, len);
+	if (!p)
 		return -ENOMEM;
-	arena_unlock_pages((void *)p, len);
-	if (sys_call(SYS_mprotect, p, len, PROT_RW)) {
-		sys_call(SYS_munmap, p, len);
-		return -ENOMEM;
-	}
 	c->at = (uint8_t *)p;
-	c->was = (struct arena *)(p + (long)(len - sizeof(struct arena)));
+	c->was = (struct arena *)(p + len - sizeof(struct arena));
 	return 0;
 }
 

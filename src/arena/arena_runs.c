@@ -14,6 +14,7 @@
 #include "arena/arena_internal.h"
 #include "arena/arena_runs.h"
 #include "arena/arena_wide.h"
+#include "arena/calls.h"
 #include "base/sys.h"
 
 /* Runs of one list that are looked at for a block. */
@@ -35,6 +36,17 @@ void arena_unlock_pages(const void *p, size_t len)
 {
 	if (!arena_state.confined)
 		sys_call(SYS_munlock, p, len);
+}
+
+void *arena_map_own(size_t guard, size_t len)
+{
+	char *p = arena_reserve(NULL, guard + len);
+
+	if (p && sys_call(SYS_mprotect, p + guard, len, PROT_RW)) {
+		sys_call(SYS_munmap, p, guard + len);
+		p = NULL;
+	}
+	return p;
 }
 
 static void arena_bin_add(uint32_t at)

@@ -33,3 +33,8 @@ void arena_leave(uintptr_t addr, size_t len);
 #endif
 /* The program has called munlockall(). */
 void arena_unlocked(void);
+/*
+ * Private memory outside the arena: guard bytes without access, behind them len bytes, both multiples of a page. It is not
+ * locked: mlockall(MCL_FUTURE) would make all of its pages. NULL: no room.
+ */
+void *arena_map_own(size_t guard, size_t len);

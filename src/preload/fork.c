@@ -144,23 +144,6 @@ static void fork_on_stack(void)
 /* Stack for libc and for the program's handlers of fork(), as large as that of a thread, behind a page without access. */
 #define FORK_STACK (8u << 20)
 
-/* Not locked: mlockall() would make all of its pages. NULL: no room. */
-static void *fork_stack(size_t len)
-{
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	char *p = REAL(mmap)(NULL, len, PROT_NONE, flags, -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	if (!arena_is_confined())
-		sys_call(SYS_munlock, p, len);
-	if (!sys_call(SYS_mprotect, p + PAGE, len - PAGE, (long)(PROT_READ | PROT_WRITE)))
-		return p;
-	REAL(munmap)(p, len);
-	errno = ENOMEM;
-	return NULL;
-}
-
 /*
  * The stack is in the arena. The child has none of that until arena_fork_child() has run, so the call is made on a stack
  * that the child inherits.
@@ -168,14 +151,16 @@ static void *fork_stack(size_t len)
 static noinline int fork_off_arena(int (*call)(void *), void *arg)
 {
 	size_t len = PAGE + FORK_STACK + sizeof(struct fork_aside) + 2 * sizeof(ucontext_t);
-	char *stack = fork_stack(len);
+	char *stack = arena_map_own(PAGE, len - PAGE);
 	ucontext_t *there, *back;
 	struct fork_aside *a;
 	uint64_t mask;
 	int ret, err;
 
-	if (!stack)
+	if (!stack) {
+		errno = ENOMEM;
 		return -1;
+	}
 	there = (ucontext_t *)(stack + PAGE + FORK_STACK);
 	back = there + 1;
 	a = (struct fork_aside *)(back + 1);
