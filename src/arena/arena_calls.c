@@ -12,15 +12,6 @@
 #include "arena/calls.h"
 #include "base/sys.h"
 
-/* From Linux 5.18 and 6.13. */
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#define MADV_GUARD_REMOVE 103
-#endif
-
 static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear)
 {
 	for (; at < end; at++)
@@ -190,21 +181,21 @@ static void arena_set_odd(uint32_t at, uint32_t end)
 void arena_locked(uintptr_t addr, size_t len, bool locked)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
-void arena_unlocked(void)
-{
-	uint64_t mask = arena_lock();
-
-	for (uint32_t i = 1; i < arena_state.top; i++)
-		arena_state.page[i].locked = 0;
-	arena_unlock(mask);
-}
-
 	uint64_t mask = arena_lock();
 
 	arena_cache_empty();
 	arena_set_odd(at, end);
 	for (; at < end; at++)
 		arena_state.page[at].locked = locked;
+	arena_unlock(mask);
+}
+
+void arena_unlocked(void)
+{
+	uint64_t mask = arena_lock();
+
+	for (uint32_t i = 1; i < arena_state.top; i++)
+		arena_state.page[i].locked = 0;
 	arena_unlock(mask);
 }
 

@@ -3,7 +3,16 @@
 #ifndef RUSE_ARENA_CALLS_H
 #define RUSE_ARENA_CALLS_H
 
+#include <sys/mman.h>
 #include "arena/arena.h"
+
+/* From Linux 5.18 and 6.13. */
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
 
 /* mmap() of len bytes of zeroed private memory. NULL: no room. */
 void *arena_mmap(size_t len);
@@ -22,6 +31,8 @@ bool arena_claim(uintptr_t addr, size_t len);
 size_t arena_whole(uintptr_t addr, size_t len);
 /* The program has called mlock() on these pages, or munlock(). */
 void arena_locked(uintptr_t addr, size_t len, bool locked);
+/* The program has called munlockall(). */
+void arena_unlocked(void);
 int arena_mprotect(uintptr_t addr, size_t len, int prot);
 int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey);
 int arena_madvise(uintptr_t addr, size_t len, int advice);
@@ -29,12 +40,10 @@ int arena_madvise(uintptr_t addr, size_t len, int advice);
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at);
 /* Makes pages private memory of the same content, unless an MR pins them, for what cannot be done with pages of a file. */
 void arena_leave(uintptr_t addr, size_t len);
-
-#endif
-/* The program has called munlockall(). */
-void arena_unlocked(void);
 /*
  * Private memory outside the arena: guard bytes without access, behind them len bytes, both multiples of a page. It is not
  * locked: mlockall(MCL_FUTURE) would make all of its pages. NULL: no room.
  */
 void *arena_map_own(size_t guard, size_t len);
+
+#endif

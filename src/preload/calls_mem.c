@@ -222,14 +222,6 @@ HOOK int madvise(void *addr, size_t len, int advice)
 	return each_part(addr, len, advice, REAL(madvise), arena_madvise);
 }
 
-/* From Linux 5.18 and 6.13. */
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
-
 /*
  * Memory of the arena in this range becomes private. Its data stays, so this may come before a call that fails, or one on
  * another process's memory.
@@ -367,6 +359,14 @@ HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
 
 HOOK int munlock(const void *addr, size_t len)
 {
+	size_t n = mapped_len((uintptr_t)addr, len);
+	int rc = REAL(munlock)(addr, n);
+
+	if (!rc)
+		lock_note(addr, n, false);
+	return mapped_result(rc, addr, len);
+}
+
 HOOK int munlockall(void)
 {
 	int rc = REAL(munlockall)();
@@ -374,14 +374,6 @@ HOOK int munlockall(void)
 	if (!rc && arena_bytes)
 		arena_unlocked();
 	return rc;
-}
-
-	size_t n = mapped_len((uintptr_t)addr, len);
-	int rc = REAL(munlock)(addr, n);
-
-	if (!rc)
-		lock_note(addr, n, false);
-	return mapped_result(rc, addr, len);
 }
 
 /* SHM_REMAP may name a place in the arena. */
