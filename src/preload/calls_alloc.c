@@ -29,6 +29,12 @@ static bool early_has(const void *p)
 	return (uintptr_t)p - (uintptr_t)early.buf < sizeof(early.buf);
 }
 
+/* Bytes that a block has at most. */
+static size_t early_len(const void *p)
+{
+	return (size_t)(early.buf + sizeof(early.buf) - (const char *)p);
+}
+
 /* Zeroed. NULL: no room. Called by the thread that resolves, in a program with one thread. */
 static void *early_alloc(size_t align, size_t len)
 {
@@ -163,7 +169,7 @@ HOOK void *realloc(void *p, size_t len)
 	if (unlikely(arena_has(p)))
 		return alloc_realloc_arena(p, len);
 	if (unlikely(early_has(p)))
-		return alloc_move(p, (size_t)(early.buf + sizeof(early.buf) - (char *)p), len);
+		return alloc_move(p, early_len(p), len);
 	if (unlikely(arena_wide && !alloc_theirs) && NEXT(malloc_usable_size))
 		new = wide_realloc(p, p ? real_alloc.malloc_usable_size(p) : 0, len);
 	if (unlikely(new))
@@ -185,7 +191,7 @@ HOOK void *__libc_realloc(void *p, size_t len)
 	if (unlikely(arena_has(p)))
 		return alloc_realloc_arena(p, len);
 	if (unlikely(early_has(p)))
-		return alloc_move(p, (size_t)(early.buf + sizeof(early.buf) - (char *)p), len);
+		return alloc_move(p, early_len(p), len);
 	return NEXT(__libc_realloc) ? real_alloc.__libc_realloc(p, len) : early_alloc(1, len);
 }
 
