@@ -17,31 +17,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include "harmless.h"
+#include "harmless_mask.h"
 #include "verbs.h"
-
-static void change(int how, int a, int b)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	if (a)
-		sigaddset(&set, a);
-	if (b)
-		sigaddset(&set, b);
-	pthread_sigmask(how, &set, NULL);
-}
-
-static void tell(const char *when)
-{
-	sigset_t blocked, pending;
-
-	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-	sigpending(&pending);
-	say("%s: blocked SEGV %d, BUS %d, USR1 %d", when, sigismember(&blocked, SIGSEGV),
-	    sigismember(&blocked, SIGBUS), sigismember(&blocked, SIGUSR1));
-	say("%s: pending SEGV %d, BUS %d, USR1 %d", when, sigismember(&pending, SIGSEGV),
-	    sigismember(&pending, SIGBUS), sigismember(&pending, SIGUSR1));
-}
 
 static void handle(int sig, void (*fn)(int), bool full)
 {

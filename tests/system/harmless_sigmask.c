@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "harmless.h"
+#include "harmless_mask.h"
 #include "verbs.h"
 
 #define GREP "/bin/grep"
@@ -27,50 +28,6 @@
 extern char **environ;
 static char grep_name[] = "grep", grep_pattern[] = PATTERN, grep_file[] = STATUS;
 static char *grep_argv[] = { grep_name, grep_pattern, grep_file, NULL };
-
-/* 0 is no signal. */
-static sigset_t set_of(int a, int b)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, a);
-	sigaddset(&set, b);
-	return set;
-}
-
-static void change(int how, int a, int b)
-{
-	sigset_t set = set_of(a, b);
-
-	if (sigprocmask(how, &set, NULL))
-		die("sigprocmask: %m");
-}
-
-static const char *names_of(const sigset_t *set, char *buf)
-{
-	static const struct {
-		int sig;
-		const char *name;
-	} sigs[] = { { SIGSEGV, " SEGV" }, { SIGBUS, " BUS" }, { SIGUSR1, " USR1" }, { SIGUSR2, " USR2" } };
-
-	strcpy(buf, "");
-	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++)
-		if (sigismember(set, sigs[i].sig) == 1)
-			strcat(buf, sigs[i].name);
-	return buf;
-}
-
-/* Tells what of the four signals is blocked, and what is pending. */
-static void tell(const char *when)
-{
-	sigset_t blocked, pending;
-	char a[64], b[64];
-
-	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-	sigpending(&pending);
-	say("%s: blocked%s, pending%s", when, names_of(&blocked, a), names_of(&pending, b));
-}
 
 /* New programs. */
 
