@@ -41,7 +41,7 @@ int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
 /* Makes pages private memory of the same content, unless an MR pins them, for what cannot be done with pages of a file. */
 void arena_leave(uintptr_t addr, size_t len);
 /*
- * Private memory outside the arena: guard bytes without access, behind them len bytes, both multiples of a page. It is not
+ * Private memory outside the arena: guard bytes without access, a multiple of a page, and behind them len bytes. It is not
  * locked: mlockall(MCL_FUTURE) would make all of its pages. NULL: no room.
  */
 void *arena_map_own(size_t guard, size_t len);
