@@ -64,6 +64,7 @@ int memfd_check(int fd, size_t size)
 /*
  * After mlockall(MCL_FUTURE) a new mapping is locked, populated, and counted for RLIMIT_MEMLOCK. So one page is mapped
  * without access, which nothing can populate. When it is unlocked, it grows: mremap() keeps the state of the mapping.
+ * A core dump has none of it, as it would make all of a table's pages; the kernel's rings are not dumped either.
  */
 static long memfd_grow_unlocked(int fd, uint64_t off, size_t len)
 {
@@ -72,6 +73,7 @@ static long memfd_grow_unlocked(int fd, uint64_t off, size_t len)
 	if (p < 0)
 		return p;
 	grown = sys_call(SYS_munlock, p, PAGE);
+	sys_call(SYS_madvise, p, PAGE, MADV_DONTDUMP);
 	if (!grown)
 		grown = len == PAGE ? p : sys_call(SYS_mremap, p, PAGE, len, MREMAP_MAYMOVE);
 	if (grown < 0)

@@ -24,7 +24,8 @@ int memfd_sealed(const char *name, size_t size);
 int memfd_check(int fd, size_t size);
 /*
  * Maps len bytes of fd from offset off on, a multiple of PAGE, shared. The file may be shorter. mlockall(MCL_FUTURE) neither
- * locks nor populates the mapping, and of RLIMIT_MEMLOCK one page must be left for a moment. The address or -errno.
+ * locks nor populates the mapping, and of RLIMIT_MEMLOCK one page must be left for a moment. It is in no core dump. The
+ * address or -errno.
  */
 long memfd_map_unlocked(int fd, uint64_t off, size_t len, bool write);
 /* The same of a file that passes memfd_check(). NULL: failure. */

@@ -224,6 +224,28 @@ static void part_mlockall(void **state)
 	close(fd);
 }
 
+/* A core dump has no pages of such a mapping: it would make those that are not there. */
+static void not_dumped(void **state)
+{
+	int fd = memfd_sealed("test", 64 * PAGE), flags = -1;
+	char *p = memfd_map(fd, 64 * PAGE, true), line[512];
+	FILE *f = fopen("/proc/self/smaps", "r");
+	unsigned long start, end;
+	bool here = false;
+
+	assert_non_null(p);
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			here = (uintptr_t)p >= start && (uintptr_t)p < end;
+		else if (here && !strncmp(line, "VmFlags:", 8))
+			flags = strstr(line, " dd") != NULL;
+	fclose(f);
+	assert_int_equal(flags, 1);
+	memfd_unmap(p, 64 * PAGE);
+	close(fd);
+}
+
 static void cpus(void **state)
 {
 	assert_in_range(cpus_usable(), 1, sysconf(_SC_NPROCESSORS_CONF));
@@ -235,6 +257,7 @@ int main(void)
 		cmocka_unit_test(sealed), cmocka_unit_test(refused),
 		cmocka_unit_test(limited), cmocka_unit_test(cpus),
 		cmocka_unit_test(table), cmocka_unit_test(part), cmocka_unit_test(part_mlockall),
+		cmocka_unit_test(not_dumped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

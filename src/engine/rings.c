@@ -418,7 +418,10 @@ static int ring_map_again(struct efile *ef, uint64_t at, uint64_t size)
 	long p = sys_call(SYS_mmap, ring_addr(ef, at), size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, ef->base + at);
 
-	return p < 0 ? -ENOMEM : 0;
+	if (p < 0)
+		return -ENOMEM;
+	sys_call(SYS_madvise, p, size, MADV_DONTDUMP);
+	return 0;
 }
 
 /*

@@ -325,7 +325,26 @@ static void bad_pointers(void)
 		say("%zu: %d", i, h_in_child(use_bad_path, &i));
 }
 
+/* Shared memory that a core dump would have, of which the program has none. */
+static void core_dump(void)
+{
+	unsigned long start, end, bytes = 0, all = 0;
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512], perms[8];
+
+	if (!f)
+		die("smaps: %m");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %7s", &start, &end, perms) == 3)
+			bytes = perms[3] == 's' && !strstr(line, "ruse-memory") ? end - start : 0;
+		else if (!strncmp(line, "VmFlags:", 8) && !strstr(line, " dd"))
+			all += bytes;
+	fclose(f);
+	say("shared memory in a core dump: %lu MiB", all >> 20);
+}
+
 const struct hcase corner_cases[] = {
+	{ "core-dump", core_dump },
 	{ "bad-path", bad_pointers },
 	{ "stdio-fork", stdio_fork },
 	{ "verbs-fork", verbs_fork },
