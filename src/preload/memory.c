@@ -18,21 +18,20 @@ static const struct arena_ops memory_ops = { .own_fd = own_fd, .own_close = own_
 void memory_open(bool loaded)
 {
 	const char *text = getenv("RUSE_MEMORY");
-	bool wide = text && *text;
-	int e = errno;
 	static bool told;
+	int e = errno;
 	uint64_t size;
+	bool known = arena_size_wanted(text, &size), wide = known && text && *text;
 
-	if (loaded && !wide)
-		return;
-	if (!arena_size_wanted(text, &size)) {
-		if (!READ_ONCE(told))
-			log_warn("RUSE_MEMORY=%s is not understood: it may be private, all, or a size as 64M or 1G; it is ignored",
-				 text);
+	if (!known && !READ_ONCE(told)) {
 		WRITE_ONCE(told, true);
-		wide = false;
+		log_warn("RUSE_MEMORY=%s is not understood: it may be private, all, or a size as 64M or 1G; it is ignored",
+			 text);
 	}
-	preload_alloc_look();
-	arena_open(min(size, arena_size_limit()), wide ? ARENA_WIDE : ARENA_SMALL, &memory_ops);
+	if (!loaded || wide) {
+		preload_alloc_look();
+		arena_open(min(size, arena_size_limit()), wide ? ARENA_WIDE : ARENA_SMALL,
+			   &memory_ops);
+	}
 	errno = e;
 }
