@@ -275,6 +275,7 @@ bool arena_open(uint64_t size, enum arena_form form, const struct arena_ops *ops
 		arena_state.wanted = size;
 		arena_state.span.absent = size ? ARENA_UNUSED : ARENA_UNASKED;
 		arena_wide = size && form == ARENA_WIDE;
+		arena_state.unmap = arena_wide ? 0 : ARENA_UNMAP;
 	}
 	arena_unlock(mask);
 	if (first && arena_wide)
@@ -352,6 +353,8 @@ void *arena_alloc(size_t len, size_t align, enum arena_use use, bool zero)
 			arena_state.full = true;
 		else
 			at = arena_take(n, pages, use, &kept);
+		/* As new mappings are, of which libc makes such blocks. */
+		zero |= at && arena_state.page[at].apart;
 	}
 	arena_unlock(mask);
 	if (at && zero)
@@ -382,11 +385,24 @@ static bool arena_begins_at(const void *p)
 	       !arena_is_hole(at);
 }
 
-/* Frees pages of a block: large parts are unmapped at once. */
+/* Frees pages of a block. */
 static void arena_give_back(uint32_t at, uint32_t end, uint64_t *mask)
 {
 	if (!arena_state.orphan)
-		arena_drop_rows(at, end, !arena_wide && end - at >= ARENA_UNMAP, mask);
+		arena_drop_rows(at, end, arena_state.page[arena_state.page[at].head].apart, mask);
+}
+
+/*
+ * As libc's M_MMAP_THRESHOLD the limit becomes the length of the largest block that was unmapped, up to ARENA_KEEP pages: a
+ * program that allocates and frees in turns makes no system call for a block's pages.
+ */
+static void arena_give_block(uint32_t at, uint64_t *mask)
+{
+	uint32_t n = arena_state.page[at].len;
+
+	if (arena_state.page[at].apart && n <= ARENA_KEEP)
+		arena_state.unmap = max(arena_state.unmap, n + 1);
+	arena_give_back(at, at + n, mask);
 }
 
 bool arena_free(void *p)
@@ -398,7 +414,7 @@ bool arena_free(void *p)
 	if (arena_begins_at(p))
 		cached = arena_wide ? arena_cache_put(at) : ARENA_CACHE_NOT;
 	if (cached == ARENA_CACHE_NOT)
-		arena_give_back(at, at + arena_state.page[at].len, &mask);
+		arena_give_block(at, &mask);
 	arena_unlock(mask);
 	return cached != ARENA_CACHE_TWICE;
 }

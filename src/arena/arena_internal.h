@@ -11,7 +11,7 @@
 #define ARENA_BINS 32
 /* Free pages whose memory is kept: 32 MiB, as libc's largest M_MMAP_THRESHOLD. */
 #define ARENA_KEEP (8192u)
-/* The small form unmaps a freed block from this size on at once, as libc does (M_MMAP_THRESHOLD). */
+/* In the small form blocks of so many pages or more are unmapped when they are freed. It grows: arena_give_block(). */
 #define ARENA_UNMAP (32u)
 /* Freed blocks that the wide form keeps as they are. */
 #define ARENA_CACHED 8
@@ -45,6 +45,7 @@ struct arena_page {
 	uint8_t odd : 1;    /* used: mlock(), or advice that the mapping keeps: not for the next block */
 	uint8_t locked : 1; /* used: mlock() */
 	uint8_t going : 1;  /* covered: its mapping is being unmapped, without the lock */
+	uint8_t apart : 1;  /* first page of a block: its pages are unmapped when it is freed */
 	bool mixed;	    /* first page of a block: the rest of its pages may differ */
 };
 
@@ -67,6 +68,7 @@ struct arena {
 	uint32_t used, large;			/* pages of blocks, of those of ARENA_LARGE */
 	uint32_t dirty;				/* free pages that may contain data */
 	uint32_t ended;				/* pages with PG_ENDED */
+	uint32_t unmap;				/* ARENA_UNMAP by now; 0: the wide form */
 	uint32_t cached[ARENA_CACHED], ncached; /* first pages of freed blocks, the newest last */
 	uint32_t forks;	 /* threads between arena_fork_prepare() and the function behind the fork */
 	_Atomic uint32_t *holes; /* arena_count_holes(); or NULL */

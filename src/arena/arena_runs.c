@@ -209,6 +209,7 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
 		arena_run_free(at + n, end - at - n);
 	arena_state.page[at].len = n;
 	arena_state.page[at].mixed = false;
+	arena_state.page[at].apart = 0;
 	for (uint32_t i = at; i < at + n; i++) {
 		struct arena_page *p = &arena_state.page[i];
 
@@ -276,6 +277,7 @@ void arena_split(uint32_t at)
 	arena_state.page[head].len = at - head;
 	arena_state.page[at].len = end - at;
 	arena_state.page[at].mixed = arena_state.page[head].mixed;
+	arena_state.page[at].apart = arena_state.page[head].apart;
 	for (uint32_t i = at; i < end; i++)
 		arena_state.page[i].head = at;
 }
@@ -352,6 +354,7 @@ uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use)
 		return 0;
 	}
 	arena_carve(run, at, n, PG_USED | (use == ARENA_LARGE ? PG_LARGE : 0));
+	arena_state.page[at].apart = arena_state.unmap && n >= arena_state.unmap;
 	if (!arena_map_rest(at, n))
 		return at;
 	arena_release(at, true);

@@ -289,6 +289,28 @@ static void test_ended_parts(void **state)
 	arena_munmap((uintptr_t)m, PAGE);
 }
 
+/* Blocks of a length that was freed before are kept, but for those that the program had already; larger ones are not. */
+static void test_small_again(void)
+{
+	uint32_t n = ARENA_UNMAP + 8;
+	uint8_t *a = t_block(n), *had = t_block(n), *b, *large;
+
+	assert_true(arena_free(a));
+	b = t_block(n);
+	assert_true(arena_free(had));
+	assert_string_equal(t_perms(had), "---p");
+	memset(b, 1, n * PAGE);
+	assert_true(arena_shrink(b, PAGE));
+	assert_string_equal(t_perms(b + PAGE), "rw-s");
+	assert_true(arena_free(b));
+	assert_string_equal(t_perms(b), "rw-s");
+	large = arena_alloc((n + 1) * PAGE, PAGE, ARENA_ALIGNED, false);
+	assert_ptr_equal(large, b);
+	assert_true(t_is(large, 0, (n + 1) * PAGE));
+	assert_true(arena_free(large));
+	assert_string_equal(t_perms(large), "---p");
+}
+
 /* The small form is made with its first block. A freed block of the size that libc unmaps is unmapped. */
 static void test_small(void **state)
 {
@@ -313,6 +335,7 @@ static void test_small(void **state)
 	assert_true(arena_free(b));
 	assert_string_equal(t_perms(b), "---p");
 	assert_int_equal(t_file(b), 0);
+	test_small_again();
 	assert_true(arena_free(a));
 	assert_string_equal(t_perms(a), "rw-s");
 	arena_stop();
