@@ -418,6 +418,8 @@ void attach_tell(int err)
 		log_err("not enough memory or address space for RDMA devices: %s; check the limits "
 			"ulimit -v, and ulimit -l if the program locks its memory",
 			strerrordesc_np(-err));
+	else if (err == -EMFILE)
+		log_err("not enough descriptors for RDMA devices: raise the limit (RLIMIT_NOFILE, ulimit -n)");
 	else if (err == -ENODEV)
 		log_err("no fabric has a host %s (RUSE_HOST, ruse run --host); see `ruse fabric show`",
 			attach_host_name());

@@ -121,6 +121,8 @@ static int recv_one(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *
 		rc = -EPIPE;
 	else if (m.msg_flags & MSG_TRUNC)
 		rc = -EMSGSIZE;
+	else if (m.msg_flags & MSG_CTRUNC && got < IPC_MAX_FDS)
+		rc = -EMFILE; /* the kernel had no room for a descriptor */
 	else if ((m.msg_flags & MSG_CTRUNC) || got > room ||
 		 (size_t)n < sizeof(*hdr))
 		rc = -EPROTO;

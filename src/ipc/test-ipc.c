@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -136,7 +137,8 @@ static void test_descriptors(void **state)
 {
 	struct ipc_hdr h = request(IPC_HELLO), got;
 	int fds[IPC_MAX_FDS] = { pair[0], pair[1], pair[0] }, in[IPC_MAX_FDS];
-	int n = IPC_MAX_FDS, before, i;
+	int n = IPC_MAX_FDS, before, next, i;
+	struct rlimit old, few;
 	char body[16];
 	size_t len = sizeof(body);
 
@@ -156,6 +158,18 @@ static void test_descriptors(void **state)
 	len = sizeof(body);
 	assert_int_equal(ipc_send(pair[0], &h, NULL, 0, fds, 3), 0);
 	assert_int_equal(ipc_recv(pair[1], MSG_DONTWAIT, &got, body, &len, in, &n), -EPROTO);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(n, 0);
+	/* The process may have one more descriptor, and the message has three. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	next = dup(pair[0]);
+	close(next);
+	few = (struct rlimit){ (rlim_t)next + 1, old.rlim_max };
+	n = IPC_MAX_FDS;
+	assert_int_equal(ipc_send(pair[0], &h, NULL, 0, fds, 3), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(ipc_recv(pair[1], MSG_DONTWAIT, &got, body, &len, in, &n), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(count_fds(), before);
 	assert_int_equal(n, 0);
 }
