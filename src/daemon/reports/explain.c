@@ -91,19 +91,38 @@ void explain_process_gone(struct explain *e, const struct process *pr, ns_t now)
 		explain_forget(e, list_first_entry(&e->ended, struct explain_ended, node));
 }
 
-uint64_t explain_count(const struct explain *e, const struct processes *ps)
+/* The failures in a log, without what is none. */
+static uint64_t explain_failures(const struct why_log *log)
+{
+	uint32_t head, pos = why_log_from(log, &head);
+	struct why_rec r;
+	uint64_t n = 0;
+
+	for (; pos != head; pos++)
+		n += why_log_get(log, pos, &r) && !why_orderly(&r);
+	return n;
+}
+
+/* The sum of what `count` says of each log. */
+static uint64_t explain_sum(const struct explain *e, const struct processes *ps,
+			    uint64_t (*count)(const struct why_log *))
 {
 	const struct explain_ended *ended;
 	const struct process *pr;
 	struct why_log log;
-	uint64_t n = e->own ? explain_stored(e->own) : 0;
+	uint64_t n = e->own ? count(e->own) : 0;
 
 	list_for_each_entry(ended, &e->ended, node)
-		n += explain_stored(&ended->log);
+		n += count(&ended->log);
 	list_for_each_entry(pr, &ps->list, node)
 		if (evidence_log(pr->page_fd, &log))
-			n += explain_stored(&log);
+			n += count(&log);
 	return n;
+}
+
+uint64_t explain_count(const struct explain *e, const struct processes *ps)
+{
+	return explain_sum(e, ps, explain_failures);
 }
 
 /* A program that writes a wrong time into its log gets a wrong time. */
@@ -340,7 +359,7 @@ static int explain_replace(int run, const char *text, size_t len)
 void explain_save(const struct explain *e, const struct processes *ps, const struct host_page *page,
 		  ns_t now, int run)
 {
-	char *text = explain_count(e, ps) ? explain_text(e, ps, page, 0, now) : NULL;
+	char *text = explain_sum(e, ps, explain_stored) ? explain_text(e, ps, page, 0, now) : NULL;
 	int rc = text ? explain_replace(run, text, strlen(text)) : 0;
 
 	/* After unlinkat(), as a full disk may now have room for the log. */

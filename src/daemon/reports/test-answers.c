@@ -269,12 +269,15 @@ static void put_failure(struct why_log *log, uint32_t qpn)
 /* Failures stay when their process ends, and are counted once. */
 static void test_explain(void **state)
 {
+	struct why_rec orderly = { .qpn = 18, .dev = 7, .last = NOW - NS_S };
 	struct why why;
 
 	put_failure(one.log, 17);
 	put_failure(two.log, 18);
 	why_set(&why, DROP_NO_QP_WIRE, 0, 0, 5);
 	explain_drop(&explain, &why, NOW);
+	why_set(&orderly.why, FLUSH_MODIFY, 0);
+	assert_true(why_log_put(two.log, &orderly));
 	assert_int_equal(explain_count(&explain, &processes), 3);
 	list_del(&one.of.node);
 	explain_process_gone(&explain, &one.of, NOW - 2 * NS_S);
