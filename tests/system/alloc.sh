@@ -15,7 +15,7 @@ RUSE_MEMORY=all in_ruse "$RUSE_TESTBIN/alloc" || die "all"
 
 # A value that is not understood is as none: only the small form, from the first device on that is opened.
 cat >"$T/form.py" <<'END'
-import ctypes, sys
+import ctypes
 verbs, here = ctypes.CDLL("libibverbs.so.1"), ctypes.CDLL(None)
 verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
 here.malloc.restype = here.aligned_alloc.restype = ctypes.c_void_p
