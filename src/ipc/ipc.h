@@ -144,7 +144,7 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 /* Sends one message and does not wait. 0; -EAGAIN: no room in the socket; -EPIPE: closed by the peer; -EMSGSIZE: too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
-/* Receives a message; flags as for recvmsg(). 0, -EAGAIN, -EPIPE, -EMSGSIZE, -EPROTO, -EPROTONOSUPPORT; -EMFILE: descriptors. */
+/* Receives a message; flags as for recvmsg(). 0, -EAGAIN, -EPIPE, -EMSGSIZE, -EMFILE, -EPROTO or -EPROTONOSUPPORT. */
 int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);
 
 #endif
