@@ -3,9 +3,9 @@
  * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
  *
  * Addresses are looked up in the table of addr.c; routing is a match of the network part. If the
- * destination's InfiniBand port is not active yet, fabric_cm_resolve() repeats the look-up every
- * LOOK_AGAIN until the request's timeout. A struct fabric_cm lives until its host is removed and its
- * last file is closed.
+ * destination's InfiniBand port is not active yet, or the SA has not told of the IPoIB broadcast group that an RDMA_PS_IPOIB
+ * id needs, fabric_cm_resolve() repeats the look-up every LOOK_AGAIN until the request's timeout. A struct fabric_cm lives
+ * until its host is removed and its last file is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@
 #define LOOK_AGAIN (50 * NS_MS)
 
 /*
- * A look-up that is repeated by a timer: no InfiniBand port has the destination address, or the source or
- * destination port is not Active yet.
+ * A look-up that is repeated by a timer: no InfiniBand port has the destination address, the source or
+ * destination port is not Active yet, or the SA has not told of the IPoIB broadcast group.
  */
 struct lookup {
 	struct list_head node;
@@ -108,6 +108,16 @@ static const struct fabric_addr *fabric_cm_source(const struct fabric_cm *cm,
 	return NULL;
 }
 
+/* Does the id need the Q_Key of the IPoIB broadcast group, and the SA has not told of this group? */
+static bool fabric_cm_lacks_group(struct fabric_cm *cm, uint8_t port,
+				  const struct rdmacm_resolve *r)
+{
+	struct sa_mcmember_rec rec;
+
+	return r->ip_group && port <= cm->host->nports &&
+	       fabrics_sa_ip_group(cm, cm->host->port[port - 1].slot, &rec);
+}
+
 /*
  * Looks up the addresses of a request. 0: r->ans is set. -ENODATA: no answer yet; -ENETUNREACH: no
  * local address fits; -ENODEV: the host was removed.
@@ -122,6 +132,8 @@ static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 	from = fabric_cm_source(cm, r);
 	if (!from)
 		return -ENETUNREACH;
+	if (fabric_cm_lacks_group(cm, from->port, r))
+		return -ENODATA;
 	fabric_addr_put(from, &r->ans.src);
 	r->ans.ifindex = from->port;
 	r->ans.hop_limit = HOP_LIMIT_DEFAULT;
@@ -160,6 +172,15 @@ static void fabric_lookup_again(struct timer *t, ns_t now)
 	fabric_lookup_free(l);
 	req->host = NULL;
 	rdmacm_resolved(rm, req, rc);
+}
+
+void fabric_cm_look_again(struct fabric_cm *cm)
+{
+	struct timer_heap *timers = &cm->fs->loop->timers;
+	struct lookup *l;
+
+	list_for_each_entry(l, &cm->lookups, node)
+		(void)timer_set(timers, &l->timer, cm->fs->loop->now);
 }
 
 static int fabric_cm_resolve(void *ctx, struct rdmacm_resolve *req)

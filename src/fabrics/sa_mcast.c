@@ -185,6 +185,7 @@ static void group_ip_prefetched(struct sa_query *q, int status)
 	p->ip_query = NULL;
 	if (!status)
 		group_keep_ip(p, q);
+	fabric_cm_look_again(p->host->cm);
 }
 
 int fabrics_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)

@@ -32,6 +32,7 @@ struct rdmacm_resolve {
 	struct sockaddr_storage dst;	/* same family; never 0.0.0.0, ::, loopback or AF_IB */
 	uint32_t bound_if;	/* ifindex of the outgoing netdev; 0: by the route */
 	uint32_t timeout_ms;	/* limit, counted from ops->resolve(); 0: fails unless the neighbour is known already */
+	bool ip_group;		/* InfiniBand: not resolved before ops->sa_ip_group() knows the IPoIB broadcast group */
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route; port number 0 */
 		/*
@@ -47,8 +48,7 @@ struct rdmacm_resolve {
 	void *host;		/* for the host's use; NULL at the start */
 };
 
-/* Functions of the host. ctx is the argument of rdmacm_create(). No function may call rdmacm or cm, with one exception: */
-/* resolve() may call rdmacm_resolved() before it returns. */
+/* Functions of the host. ctx is that of rdmacm_create(). Only resolve() may call rdmacm or cm: rdmacm_resolved(). */
 struct rdmacm_ops {
 	/* CLOCK_MONOTONIC, or a test's virtual time. */
 	ns_t (*now)(void *ctx);

@@ -232,6 +232,7 @@ static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uin
 	memcpy(&w->r.dst, dst, rdma_addr_size(dst));
 	w->r.bound_if = p->bound_if;
 	w->r.timeout_ms = timeout_ms;
+	w->r.ip_group = p->id.ps == RDMA_PS_IPOIB;
 	p->resolve = &w->r;
 	ret = resolve_start(w);
 	if (ret) {

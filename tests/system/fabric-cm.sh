@@ -70,6 +70,14 @@ perf_case $a ib_read_lat -n 200
 perf_case $a ib_send_lat -c UD -n 200
 grep -q 'Link type *: IB' "$T/client.out" || die "$(cat "$T/client.out")"
 
+note "the SA answers late"
+# The first ids of RDMA_PS_IPOIB on their ports: the SA is asked about the IPoIB broadcast group, whose Q_Key their QPs have.
+kill -STOP $opensm
+{
+	sleep 0.5
+	kill -CONT $opensm
+} &
+mckey_case 239.1.2.5 192.168.7.3 192.168.7.4 -p 0x0002
 ud_case $a udaddy -p 0x0002 -- -p 0x0002
 
 note "a group"
