@@ -50,7 +50,7 @@ void fabric_cm_host_gone(struct fabric_cm *cm);
 void fabric_cm_get(struct fabric_cm *cm);
 /* Call for each file that is closed. Frees cm if that was the last file and the host was removed. */
 void fabric_cm_put(struct fabric_cm *cm);
-/* Call when the SA has answered about the IPoIB broadcast group of a port: repeats the look-ups that wait. */
+/* Call when the IPoIB broadcast group of a port is known: repeats the look-ups that wait. */
 void fabric_cm_look_again(struct fabric_cm *cm);
 /* fabric_cm of the port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);

@@ -183,8 +183,9 @@ static void group_ip_prefetched(struct sa_query *q, int status)
 	struct fabric_port *p = q->arg;
 
 	p->ip_query = NULL;
-	if (!status)
-		group_keep_ip(p, q);
+	if (status)
+		return;
+	group_keep_ip(p, q);
 	fabric_cm_look_again(p->host->cm);
 }
 
