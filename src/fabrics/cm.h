@@ -19,6 +19,7 @@
 
 struct fabric_call;
 struct fabric_host;
+struct fabric_port;
 struct gsi_port;
 struct rdmacm;
 struct rdmacm_sa_join;
@@ -101,6 +102,8 @@ int fabrics_sa_join(void *ctx, struct rdmacm_sa_join *j);
 void fabrics_sa_leave(void *cm, struct rdmacm_sa_join *j);
 /* Call if the port has a new SM or LID, or went down: it has lost all its memberships in multicast groups. */
 void fabrics_sa_reset(struct fabrics *fs, unsigned int slot);
+/* Call when a port is published: after a reset, asks the SA again about the IPoIB broadcast group. The old one holds until then. */
+void fabrics_sa_ip_again(struct fabric_port *p);
 /* Call when the device is removed. Ends its memberships without callbacks. */
 void fabrics_sa_port_gone(struct fabrics *fs, unsigned int slot);
 

@@ -48,6 +48,7 @@ struct fabric_port {
 	uint32_t reregister;
 	uint8_t info[SMP_DATA_LEN];	/* PortInfo as published */
 	bool ip_known;
+	bool ip_old;		/* there was a reset: `ip`, or the query for it, is to be asked again */
 	struct sa_mcmember_rec ip;	/* multicast group of all IPoIB interfaces (broadcast group) */
 	struct sa_query *ip_query;
 };

@@ -110,6 +110,7 @@ void fabric_port_publish(struct fabric_port *p)
 	fabric_port_fill(&d, f, p);
 	fs->gsi->port[p->slot].port.lmc = d.ib.lmc;
 	fs->ops->device_publish(fs->ctx, p->slot, &d);
+	fabrics_sa_ip_again(p);
 }
 
 static void fabric_put_guid(uint8_t *to, uint64_t guid)

@@ -176,6 +176,7 @@ static void group_keep_ip(struct fabric_port *p, const struct sa_query *q)
 {
 	sa_unpack_mcmember(q->data, &p->ip);
 	p->ip_known = true;
+	fabric_cm_look_again(p->host->cm);
 }
 
 static void group_ip_prefetched(struct sa_query *q, int status)
@@ -183,10 +184,9 @@ static void group_ip_prefetched(struct sa_query *q, int status)
 	struct fabric_port *p = q->arg;
 
 	p->ip_query = NULL;
-	if (status)
-		return;
-	group_keep_ip(p, q);
-	fabric_cm_look_again(p->host->cm);
+	p->ip_known = false;
+	if (!status)
+		group_keep_ip(p, q);
 }
 
 int fabrics_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
@@ -201,6 +201,16 @@ int fabrics_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *re
 	else if (!p->ip_query)
 		p->ip_query = group_ask_for_ip(cm->fs, slot, group_ip_prefetched, p);
 	return p->ip_known ? 0 : -EADDRNOTAVAIL;
+}
+
+void fabrics_sa_ip_again(struct fabric_port *p)
+{
+	if (!p->ip_old)
+		return;
+	p->ip_old = false;
+	sa_query_cancel(p->ip_query);
+	p->ip_query = group_ask_for_ip(p->host->fs, p->slot, group_ip_prefetched, p);
+	p->ip_known = p->ip_known && p->ip_query;
 }
 
 /*
@@ -239,7 +249,7 @@ static int group_set(struct group *g, struct member *m)
 {
 	const struct fabric_port *p = fabric_port_of(g->fs, g->slot);
 
-	if (!p->ip_known && !m->ip_asked) {
+	if ((!p->ip_known || p->ip_query) && !m->ip_asked) {
 		g->query = group_ask_for_ip(g->fs, g->slot, group_ip_done, g);
 		return g->query ? 0 : -EAGAIN;
 	}
@@ -402,7 +412,7 @@ void fabrics_sa_reset(struct fabrics *fs, unsigned int slot)
 	struct group *g;
 
 	if (p)
-		p->ip_known = false;
+		p->ip_old = p->ip_known || p->ip_query;
 	list_for_each_entry(g, &fs->groups, node)
 		if (g->slot == slot) {
 			g->reset = true;

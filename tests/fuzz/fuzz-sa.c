@@ -102,6 +102,7 @@ static void setup(void)
 	host->port[0] = (struct fabric_port){ .host = host, .num = 1 };
 	fabrics.port[0] = &host->port[0];
 	cm = (struct fabric_cm){ .fs = &fabrics, .host = host };
+	list_init(&cm.lookups);
 	mad_ports_init(&gsi.mad);
 	gsi.page = &page;
 	gsi.loop = &loop;

@@ -85,9 +85,13 @@ mckey_case 239.1.2.3 192.168.7.3 192.168.7.4
 mckey_case ff0e::7 fd00:0:0:1::3 fd00:0:0:1::4
 mckey_case 239.1.2.4 192.168.7.3 192.168.7.4 -p 0x0002
 
+# counter NAME LID: of the port with this LID
+counter() {
+	on H1 perfquery -x "$2" 1 | sed -n "s/^$1:\.*//p"
+}
 # received LID: multicast packets that the port has received
 received() {
-	on H1 perfquery -x "$1" 1 | sed -n 's/^PortMulticastRcvPkts:\.*//p'
+	counter PortMulticastRcvPkts "$1"
 }
 lid() { fabric show | awk -v n="$1" '$1 == n { print $4 }'; }
 member=$(received "$(lid H3)")
@@ -147,8 +151,14 @@ fi
 note "a cable is out"
 fabric link down H3/1
 fails 'ADDR_ERROR' $a
+# The server was bound before the SM brings the port up again; for the request it needs the Q_Key of the IPoIB broadcast group.
+at_server timeout 60 udaddy -p 0x0002 >"$T/server.out" 2>&1 &
+server=$!
+wait_for 20 cm_ready 7174 || die "udaddy: $(cat "$T/server.out")"
 fabric link up H3/1
 wait_for 60 all_active || die "no resweep"
+at_client timeout 60 udaddy -s $a -p 0x0002 >"$T/out" 2>&1 || die "udaddy: $(cat "$T/out" "$T/server.out")"
+wait $server || die "udaddy: $(cat "$T/server.out")"
 rping_case $a
 fabric link down H1/1
 fails 'ROUTE_ERROR, error: -110' $a
@@ -157,5 +167,18 @@ fabric link up H1/1
 wait_for 60 all_active || die "no resweep"
 rping_case $a
 wait_for 20 nothing_left || die "left: $(at_server rdma res show cm_id; at_client rdma res show cm_id)"
+kill $opensm
+wait $opensm
+
+note "an SM without the IPoIB broadcast group"
+echo 'Default=0x7fff : ALL=full;' >"$T/partitions"
+opensm_on H2 -P "$T/partitions"
+wait_for 60 grep -qs "SUBNET UP" "$T/opensm.H2/log" || { cat "$T"/opensm.H2/*; die "opensm -P"; }
+before=$(counter PortXmitPkts "$(lid H4)")
+on H4 mckey -m 239.1.2.6 -b 192.168.7.4 -p 0x0002 >"$T/out" 2>&1
+grep -q 'ADDR_ERROR, error: -110' "$T/out" || die "mckey: $(cat "$T/out")"
+# The SA refuses each query; the next one is sent after 50 ms, in the two seconds of the address.
+sent=$(($(counter PortXmitPkts "$(lid H4)") - before))
+[ $sent -lt 60 ] || die "H4 has sent $sent packets"
 kill $opensm
 exit 0
