@@ -20,6 +20,7 @@
 #include "hostnet/hostnet.h"
 #include "loop/loop.h"
 #include "rdmacm/addr.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/fault.h"
 #include "rdmacm/rdmacm.h"
 #include "wire/ipudp.h"
@@ -118,8 +119,19 @@ static bool fabric_cm_lacks_group(struct fabric_cm *cm, uint8_t port,
 	       fabrics_sa_ip_group(cm, cm->host->port[port - 1].slot, &rec);
 }
 
+/* Sets the reason of a request that has no answer yet; addr: the address that it names. Returns -ENODATA. */
+static int fabric_cm_waits(struct rdmacm_resolve *r, enum why_id id,
+			   const struct sockaddr_storage *addr)
+{
+	uint64_t arg[WHY_ARGS] = { 0, 0, r->timeout_ms * NS_MS };
+
+	cma_why_addr((const struct sockaddr *)addr, arg);
+	why_make(&r->why, id, arg);
+	return -ENODATA;
+}
+
 /*
- * Looks up the addresses of a request. 0: r->ans is set. -ENODATA: no answer yet; -ENETUNREACH: no
+ * Looks up the addresses of a request. 0: r->ans is set. -ENODATA: no answer yet, r->why says why; -ENETUNREACH: no
  * local address fits; -ENODEV: the host was removed.
  */
 static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
@@ -127,13 +139,14 @@ static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
 	const struct fabric_addr *from, *to;
 
+	r->why.id = WHY_NONE;
 	if (!cm->host)
 		return -ENODEV;
 	from = fabric_cm_source(cm, r);
 	if (!from)
 		return -ENETUNREACH;
 	if (fabric_cm_lacks_group(cm, from->port, r))
-		return -ENODATA;
+		return fabric_cm_waits(r, WHY_ADDR_NO_IP_GROUP, &r->dst);
 	fabric_addr_put(from, &r->ans.src);
 	r->ans.ifindex = from->port;
 	r->ans.hop_limit = HOP_LIMIT_DEFAULT;
@@ -141,12 +154,14 @@ static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 	if (fabric_cm_is_mcast(dst))
 		return 0;
 	to = fabric_addr_find(cm->fs, dst);
-	if (to && to->node == cm->host->node)
-		from = to;
-	else if (!fabric_cm_active(cm, from->node, from->port))
-		return -ENODATA;
-	if (!to || (to != from && !fabric_cm_active(cm, to->node, to->port)))
-		return -ENODATA;
+	if (!to)
+		return fabric_cm_waits(r, WHY_ADDR_NOT_IN_FABRIC, &r->dst);
+	if (to->node != cm->host->node) {
+		if (!fabric_cm_active(cm, from->node, from->port))
+			return fabric_cm_waits(r, WHY_ADDR_NOT_ACTIVE, &r->ans.src);
+		if (!fabric_cm_active(cm, to->node, to->port))
+			return fabric_cm_waits(r, WHY_ADDR_NOT_ACTIVE, &r->dst);
+	}
 	return fabric_port_gid(cm->fs->fabric, to->node, to->port, 0, r->ans.dgid);
 }
 

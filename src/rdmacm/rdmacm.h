@@ -45,6 +45,7 @@ struct rdmacm_resolve {
 		bool has_mac;
 		uint8_t mac[6];		/* if has_mac: Ethernet next hop towards dst */
 	} ans;
+	struct why why;		/* of an error; set by the host, its id is WHY_NONE if none is known */
 	void *host;		/* for the host's use; NULL at the start */
 };
 
@@ -53,9 +54,8 @@ struct rdmacm_ops {
 	/* CLOCK_MONOTONIC, or a test's virtual time. */
 	ns_t (*now)(void *ctx);
 	/*
-	 * Finds the netdev that owns a unicast address of AF_INET or AF_INET6 (the kernel's
-	 * rdma_translate_ip()): 0 and *ifindex, or -EADDRNOTAVAIL. With bound_if not 0
-	 * (link-local): *ifindex is bound_if, or -ENODEV if no such netdev exists.
+	 * Finds the netdev that owns a unicast address of AF_INET or AF_INET6 (the kernel's rdma_translate_ip()): 0 and
+	 * *ifindex, or -EADDRNOTAVAIL. With bound_if not 0 (link-local): *ifindex is bound_if, or -ENODEV if no such netdev exists.
 	 */
 	int (*translate)(void *ctx, const struct sockaddr *addr, uint32_t bound_if,
 			 uint32_t *ifindex);

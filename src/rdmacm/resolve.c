@@ -70,6 +70,7 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
 	struct sockaddr_storage old = p->id.src;
 	uint32_t old_if = p->bound_if, timeout_ms = r->timeout_ms;
+	struct why why = r->why;
 
 	p->resolve = NULL;
 	free(container_of(r, struct resolving, r));
@@ -88,6 +89,8 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 	}
 	if (status) {
 		cma_why_resolve(p, cma_dst(p), ans.ifindex, timeout_ms, status);
+		if (why.id)
+			rm->why = why;
 		cma_why_step(p, FAULT_STEP_HOST, cma_dst(p), rule);
 		p->id.src = old;
 		p->bound_if = old_if;

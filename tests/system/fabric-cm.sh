@@ -142,6 +142,7 @@ told CM_SA_STATUS 'has refused the query with status 0x300: no such path or grou
 
 note "nobody there"
 fails 'ADDR_ERROR' 192.168.7.99
+told ADDR_NOT_IN_FABRIC 'has the address 192.168.7.99'
 fails 'REJECTED' $a -p 99
 fails 'Network is unreachable' 172.16.0.1
 if wait "$stranger" || grep -q REJECTED "$T/stranger"; then
@@ -151,6 +152,7 @@ fi
 note "a cable is out"
 fabric link down H3/1
 fails 'ADDR_ERROR' $a
+told ADDR_NOT_ACTIVE '192.168.7.3 was not Active'
 # The server was bound before the SM brings the port up again; for the request it needs the Q_Key of the IPoIB broadcast group.
 at_server timeout 60 udaddy -p 0x0002 >"$T/server.out" 2>&1 &
 server=$!
@@ -177,6 +179,7 @@ wait_for 60 grep -qs "SUBNET UP" "$T/opensm.H2/log" || { cat "$T"/opensm.H2/*; d
 before=$(counter PortXmitPkts "$(lid H4)")
 on H4 mckey -m 239.1.2.6 -b 192.168.7.4 -p 0x0002 >"$T/out" 2>&1
 grep -q 'ADDR_ERROR, error: -110' "$T/out" || die "mckey: $(cat "$T/out")"
+told ADDR_NO_IP_GROUP 'has not told of the IPoIB broadcast group'
 # The SA refuses each query; the next one is sent after 50 ms, in the two seconds of the address.
 sent=$(($(counter PortXmitPkts "$(lid H4)") - before))
 [ $sent -lt 60 ] || die "H4 has sent $sent packets"
