@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/idtable.h"
 #include "base/log.h"
+#include "base/pool.h"
 
 #define IDTABLE_MIN_SLOTS 16u
 
@@ -17,7 +17,7 @@ void idtable_fini(struct idtable *t)
 {
 	if (BUG_ON(t->count))
 		return;
-	free(t->slot);
+	pool_free(t->slot, t->size * sizeof(*t->slot));
 	t->slot = NULL;
 	t->size = t->hint = t->next = 0;
 }
@@ -33,7 +33,7 @@ static int idtable_grow(struct idtable *t, uint32_t id)
 	while (want <= id)
 		want *= 2;
 	want = min(want, (uint64_t)t->limit);
-	slot = reallocarray(t->slot, want, sizeof(*slot));
+	slot = pool_grow(t->slot, t->size * sizeof(*slot), want * sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
 	memset(slot + t->size, 0, (want - t->size) * sizeof(*slot));

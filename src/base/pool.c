@@ -41,6 +41,10 @@ void pool_free(void *p, size_t size)
 	free(p);
 }
 
+void pool_forget(void)
+{
+}
+
 #else
 
 struct block {
@@ -103,7 +107,23 @@ void pool_free(void *p, size_t size)
 	classes[i].free = b;
 }
 
+void pool_forget(void)
+{
+	memset(classes, 0, sizeof(classes));
+}
+
 #endif
+
+void *pool_grow(void *p, size_t old, size_t size)
+{
+	void *new = pool_alloc(size);
+
+	if (new && p)
+		memcpy(new, p, old);
+	if (new)
+		pool_free(p, old);
+	return new;
+}
 
 void *pool_zalloc(size_t size)
 {

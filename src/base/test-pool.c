@@ -50,11 +50,47 @@ static void test_random(void **state)
 		pool_free(b[i].p, b[i].size);
 }
 
+static void test_grow(void **state)
+{
+	uint8_t *p = NULL;
+	size_t len = 0;
+
+	for (size_t n = 1; n < 200000; n = n * 3 + 1) {
+		p = pool_grow(p, len, n);
+		assert_non_null(p);
+		for (size_t i = 0; i < len; i++)
+			assert_int_equal(p[i], (uint8_t)(i * 7));
+		for (len = n; n; n--)
+			p[n - 1] = (uint8_t)((n - 1) * 7);
+		n = len;
+	}
+	pool_free(p, len);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* What was free is not given again. */
+static void test_forget(void **state)
+{
+	uint8_t *a = pool_alloc(64), *b = pool_alloc(64), *c;
+
+	pool_free(a, 64);
+	pool_forget();
+	c = pool_alloc(64);
+	assert_true(c && c != a && c != b);
+	pool_free(b, 64);
+	pool_free(c, 64);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_grow),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		cmocka_unit_test(test_forget),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Binary heap. Each timer stores its index, so that moving and cancelling are O(log n). */
 #include <errno.h>
-#include <stdlib.h>
+#include "base/pool.h"
 #include "base/timer.h"
 
 #define TIMER_MIN_SLOTS 16u
@@ -15,7 +15,7 @@ void timer_heap_fini(struct timer_heap *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
 		h->heap[i]->pos = 0;
-	free(h->heap);
+	pool_free(h->heap, h->size * sizeof(*h->heap));
 	timer_heap_init(h);
 }
 
@@ -59,7 +59,8 @@ int timer_set(struct timer_heap *h, struct timer *t, ns_t when)
 	if (!t->pos) {
 		if (h->count == h->size) {
 			uint32_t size = max(h->size * 2, TIMER_MIN_SLOTS);
-			struct timer **heap = reallocarray(h->heap, size, sizeof(*heap));
+			struct timer **heap = pool_grow(h->heap, h->size * sizeof(*heap),
+							size * sizeof(*heap));
 
 			if (!heap)
 				return -ENOMEM;

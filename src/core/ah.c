@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
+#include "base/pool.h"
 #include "core/check.h"
 #include "core/objects.h"
 #include "why/dest.h"
@@ -84,12 +84,12 @@ int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **o
 		err = rdev_full(pd->uctx, RDEV_AH, dev->like->max_ah, dev->like->e_ahs);
 	if (err)
 		return err;
-	ah = calloc(1, sizeof(*ah));
+	ah = pool_zalloc(sizeof(*ah));
 	if (!ah)
 		return -ENOMEM;
 	id = idtable_alloc_cyclic(&dev->ahs, 1, ah);
 	if (id < 0) {
-		free(ah);
+		pool_free(ah, sizeof(*ah));
 		return id == -ENOSPC ? -EINVAL : (int)id;
 	}
 	ah->pd = pd;
@@ -111,6 +111,6 @@ int ah_destroy(struct ah *ah)
 	idtable_remove(&ah->pd->uctx->dev->ahs, ah->num);
 	ah->pd->usecnt--;
 	ah->pd->uctx->nah--;
-	free(ah);
+	pool_free(ah, sizeof(*ah));
 	return 0;
 }

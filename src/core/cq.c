@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "core/check.h"
 #include "core/credits.h"
 #include "core/shake.h"
@@ -22,8 +22,14 @@ static int cq_credits_alloc(const struct cq *cq, const struct ring *ring, struct
 {
 	if (!cq->uctx->dev->credits_poll)
 		return 0;
-	*credit = calloc(ring->mask + 1, sizeof(**credit));
+	*credit = pool_zalloc((ring->mask + 1) * sizeof(**credit));
 	return *credit ? 0 : -ENOMEM;
+}
+
+/* credit may be NULL. */
+static void cq_credits_free(struct credit *credit, const struct ring *ring)
+{
+	pool_free(credit, (ring->mask + 1) * sizeof(*credit));
 }
 
 static int cq_check_size(struct rdev *dev, uint32_t cqe)
@@ -53,7 +59,7 @@ int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 		err = rdev_full(uctx, RDEV_CQ, like->max_cq, like->e_cqs);
 	if (err)
 		return err;
-	cq = calloc(1, sizeof(*cq));
+	cq = pool_zalloc(sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
 	cq->uctx = uctx;
@@ -63,8 +69,8 @@ int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	if (!err)
 		err = uctx->ops->ring_alloc(uctx, &cq->ring);
 	if (err) {
-		free(cq->credit);
-		free(cq);
+		cq_credits_free(cq->credit, &cq->ring);
+		pool_free(cq, sizeof(*cq));
 		return err;
 	}
 	cq->special = cq->credit;
@@ -92,10 +98,10 @@ int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported)
 		check_ops->cq_end(cq);
 	if (unlikely(cq->shake))
 		shake_ops->cq_end(cq);
+	cq_credits_free(cq->credit, &cq->ring);
 	cq->uctx->ops->ring_free(cq->uctx, &cq->ring);
 	cq->uctx->ncq--;
-	free(cq->credit);
-	free(cq);
+	pool_free(cq, sizeof(*cq));
 	return 0;
 }
 
@@ -137,7 +143,7 @@ int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring)
 	if (!err)
 		err = cq->uctx->ops->ring_alloc(cq->uctx, ring);
 	if (err) {
-		free(cq->credit_resized);
+		cq_credits_free(cq->credit_resized, ring);
 		cq->credit_resized = NULL;
 	}
 	return err;
@@ -168,7 +174,7 @@ void cq_resize_commit(struct cq *cq, const struct ring *ring)
 	cq->ring = new;
 	cq->cqe = cq->cqe_resized;
 	cq->consumer = 0;
-	free(cq->credit);
+	cq_credits_free(cq->credit, &old);
 	cq->credit = cq->credit_resized;
 	cq->credit_resized = NULL;
 	cq->credit_next = 0;
@@ -177,7 +183,7 @@ void cq_resize_commit(struct cq *cq, const struct ring *ring)
 
 void cq_resize_drop(struct cq *cq, struct ring *ring)
 {
-	free(cq->credit_resized);
+	cq_credits_free(cq->credit_resized, ring);
 	cq->credit_resized = NULL;
 	cq->uctx->ops->ring_free(cq->uctx, ring);
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <rdma/ib_user_verbs.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
 #include "base/pool.h"
@@ -26,7 +25,7 @@ _Static_assert(sizeof(struct ib_uverbs_async_event_desc) == 16 &&
 
 struct event_file *event_file_create(const struct event_file_ops *ops, bool is_async, void *owner)
 {
-	struct event_file *f = calloc(1, sizeof(*f));
+	struct event_file *f = pool_zalloc(sizeof(*f));
 
 	if (!f)
 		return NULL;
@@ -62,7 +61,7 @@ void event_file_put(struct event_file *f)
 		return;
 	event_free_list(&f->events);
 	event_free_list(&f->spare);
-	free(f);
+	pool_free(f, sizeof(*f));
 }
 
 void event_source_init(struct event_source *s, struct event_file *file, uint64_t user_handle)

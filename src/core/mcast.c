@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "core/mcast.h"
 
 struct mcast_grp *mcast_find(const struct rdev *dev, const uint8_t mgid[16])
@@ -47,9 +47,9 @@ static struct mcast_grp *mcast_grp_new(struct rdev *dev, const uint8_t mgid[16])
 		n++;
 	if (n >= dev->like->max_mcast_grp)
 		return NULL;
-	g = calloc(1, sizeof(*g));
+	g = pool_zalloc(sizeof(*g));
 	if (!g || (dev->ops->mcast && dev->ops->mcast(dev, mgid, true))) {
-		free(g);
+		pool_free(g, sizeof(*g));
 		return NULL;
 	}
 	memcpy(g->mgid, mgid, 16);
@@ -68,17 +68,17 @@ static void mcast_grp_drop(struct mcast_grp *g, struct mcast_member *m, struct m
 
 	m->qp->nmcast--;
 	list_del(&l->entry);
-	free(l);
+	pool_free(l, sizeof(*l));
 	if (!list_empty(&m->lids))
 		return;
 	list_del(&m->entry);
-	free(m);
+	pool_free(m, sizeof(*m));
 	if (--g->count)
 		return;
 	list_del(&g->entry);
 	if (dev->ops->mcast)
 		dev->ops->mcast(dev, g->mgid, false);
-	free(g);
+	pool_free(g, sizeof(*g));
 }
 
 /* Makes the QP a member of multicast group g (NULL: of a new group). Returns NULL at a limit or without memory. */
@@ -89,11 +89,11 @@ static struct mcast_member *mcast_grp_join(struct qp *qp, struct mcast_grp *g,
 
 	if (g && g->count >= qp->dev->like->max_mcast_qp_attach)
 		return NULL;
-	m = calloc(1, sizeof(*m));
+	m = pool_zalloc(sizeof(*m));
 	if (m && !g)
 		g = mcast_grp_new(qp->dev, mgid);
 	if (!m || !g) {
-		free(m);
+		pool_free(m, sizeof(*m));
 		return NULL;
 	}
 	m->qp = qp;
@@ -134,11 +134,11 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 	m = g ? mcast_find_member(g, qp) : NULL;
 	if (m && mcast_find_lid(m, mlid))
 		return 0;
-	l = calloc(1, sizeof(*l));
+	l = pool_zalloc(sizeof(*l));
 	if (l && !m)
 		m = mcast_grp_join(qp, g, mgid);
 	if (!l || !m) {
-		free(l);
+		pool_free(l, sizeof(*l));
 		if (g && g->count >= qp->dev->like->max_mcast_qp_attach)
 			mcast_refuse(qp, -ENOMEM, MCAST_FULL, mgid, g->count);
 		return like_errno(like->e_mcast);

@@ -283,7 +283,7 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 		err = rdev_full(pd->uctx, RDEV_MR, dev->like->max_mr, dev->like->e_mrs);
 	if (err)
 		return err;
-	mr = calloc(1, sizeof(*mr));
+	mr = pool_zalloc(sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;
 	/* key_alloc() begins its search here. */
@@ -305,7 +305,7 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 no_pin:
 	idtable_remove(&dev->mrs, (uint32_t)id);
 no_key:
-	free(mr);
+	pool_free(mr, sizeof(*mr));
 	return -ENOMEM;
 }
 
@@ -397,6 +397,6 @@ int mr_destroy(struct mr *mr)
 	idtable_remove(&dev->mrs, mr->index);
 	pd->usecnt--;
 	pd->uctx->nmr--;
-	free(mr);
+	pool_free(mr, sizeof(*mr));
 	return 0;
 }

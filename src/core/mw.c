@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/pool.h"
 #include "base/rand.h"
 #include "core/check.h"
 #include "core/core_internal.h"
@@ -71,12 +72,12 @@ int mw_alloc(struct pd *pd, enum mw_type type, struct mw **out)
 	err = rdev_full(pd->uctx, RDEV_MW, like->max_mw, like->e_mws);
 	if (err)
 		return err;
-	mw = calloc(1, sizeof(*mw));
+	mw = pool_zalloc(sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;
 	id = key_alloc(dev, &dev->mws, mw);
 	if (id < 0) {
-		free(mw);
+		pool_free(mw, sizeof(*mw));
 		return -ENOMEM;
 	}
 	mw->pd = pd;
@@ -102,7 +103,7 @@ int mw_dealloc(struct mw *mw)
 	idtable_remove(&mw_dev(mw)->mws, mw->index);
 	pd->usecnt--;
 	pd->uctx->nmw--;
-	free(mw);
+	pool_free(mw, sizeof(*mw));
 	return 0;
 }
 

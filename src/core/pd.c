@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
+#include "base/pool.h"
 #include "core/objects.h"
 
 #define MAX_PD (1u << 20)
@@ -21,12 +21,12 @@ int pd_create(struct ucontext *uctx, struct pd **out)
 
 	if (err)
 		return err;
-	pd = calloc(1, sizeof(*pd));
+	pd = pool_zalloc(sizeof(*pd));
 	if (!pd)
 		return -ENOMEM;
 	id = idtable_alloc_cyclic(&pds, 1, pd);
 	if (id < 0) {
-		free(pd);
+		pool_free(pd, sizeof(*pd));
 		/* Kernel rxe returns EINVAL when a pool is full. */
 		return id == -ENOSPC ? -EINVAL : (int)id;
 	}
@@ -43,6 +43,6 @@ int pd_destroy(struct pd *pd)
 		return -EBUSY;
 	idtable_remove(&pds, pd->id);
 	pd->uctx->npd--;
-	free(pd);
+	pool_free(pd, sizeof(*pd));
 	return 0;
 }

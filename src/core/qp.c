@@ -6,7 +6,6 @@
  * those of the block. When all blocks are full another one is leased. States are in qp_state.c.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
 #include "base/pool.h"
@@ -48,19 +47,24 @@ static int qp_block_add(struct rdev *dev)
 	int block;
 
 	/* Allocate the memory first: a leased block of numbers cannot be returned. */
-	b = reallocarray(dev->blocks, dev->nblocks + 1, sizeof(*b));
+	b = pool_alloc((dev->nblocks + 1) * sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	dev->blocks = b;
 	block = dev->ops->lease_block(dev, &cards);
-	if (block < 0)
-		return block;
 	/* rused must not lease a block twice, else two QPs have one number, nor block 0, which has QP0 and QP1. */
-	for (i = 0; i < dev->nblocks; i++)
-		if (BUG_ON(b[i].block == block))
-			return -EIO;
+	for (i = 0; i < dev->nblocks && block >= 0; i++)
+		if (BUG_ON(dev->blocks[i].block == block))
+			block = -EIO;
 	if (BUG_ON(block == 0 || block >= QPN_BLOCKS))
-		return -EIO;
+		block = -EIO;
+	if (block < 0) {
+		pool_free(b, (dev->nblocks + 1) * sizeof(*b));
+		return block;
+	}
+	if (dev->nblocks)
+		memcpy(b, dev->blocks, dev->nblocks * sizeof(*b));
+	pool_free(dev->blocks, dev->nblocks * sizeof(*b));
+	dev->blocks = b;
 	b += dev->nblocks;
 	b->block = (uint16_t)block;
 	b->cards = cards;

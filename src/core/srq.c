@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "core/check.h"
 #include "core/srq.h"
 
@@ -38,7 +38,7 @@ int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
 	if (err)
 		return err;
 	like_srq(like, attr);
-	srq = calloc(1, sizeof(*srq));
+	srq = pool_zalloc(sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	srq->uctx = uctx;
@@ -66,7 +66,7 @@ int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
 free_ring:
 	uctx->ops->ring_free(uctx, &srq->rq);
 free_srq:
-	free(srq);
+	pool_free(srq, sizeof(*srq));
 	return err;
 }
 
@@ -81,7 +81,7 @@ int srq_destroy(struct srq *srq, uint32_t *reported)
 	srq->uctx->ops->ring_free(srq->uctx, &srq->rq);
 	srq->uctx->nsrq--;
 	srq->pd->usecnt--;
-	free(srq);
+	pool_free(srq, sizeof(*srq));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <signal.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "core/core_internal.h"
 #include "core/testing.h"
 #include "core/umem.h"
@@ -152,7 +153,7 @@ static void test_rdev_fini(struct rdev *dev)
 	BUG_ON(!list_empty(&dev->contexts));
 	for (i = 0; i < dev->nblocks; i++)
 		idtable_fini(&dev->blocks[i].qps);
-	free(dev->blocks);
+	pool_free(dev->blocks, dev->nblocks * sizeof(*dev->blocks));
 	dev->blocks = NULL;
 	dev->nblocks = 0;
 	mr_ended_forget(dev);

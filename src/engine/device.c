@@ -4,11 +4,11 @@
  * process sees them, and the async events of their ports.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/explain.h"
@@ -224,7 +224,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 			*out = e;
 			return 0;
 		}
-	e = calloc(1, sizeof(*e));
+	e = pool_zalloc(sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	memcpy(e->dev.name, hd->name, sizeof(e->dev.name));
@@ -237,7 +237,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	edev_fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &engine_rdev_ops, e, shm_ep_keys(engine.ep));
 	if (ret) {
-		free(e);
+		pool_free(e, sizeof(*e));
 		return ret;
 	}
 	edev_show(e);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/sys.h"
 #include "check/check.h"
 #include "engine/checks.h"
@@ -51,6 +52,8 @@ noinline __cold void engine_forked(void)
 
 	if (engine.attached && elock_settled(&engine.lock))
 		inherit_keep();
+	else if (engine.attached)
+		pool_forget();
 	if (check_ops)
 		check_forked();
 	inherit_own(false);

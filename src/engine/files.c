@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "core/umem_mask.h"
@@ -38,7 +38,7 @@ int efile_announce(struct efile *ef)
 
 static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 {
-	struct host_page *copy = NULL;
+	const struct host_page *copy;
 	const struct host_dev *hd;
 	struct efile *ef;
 	int ret, fd;
@@ -46,14 +46,12 @@ static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	ret = attach_locked();
 	if (ret)
 		return ret;
-	ef = calloc(1, sizeof(*ef));
-	copy = malloc(sizeof(*copy));
-	if (!ef || !copy) {
-		ret = -ENOMEM;
-		goto free;
-	}
-	ret = host_page_read(engine.host_page, copy);
-	if (ret)
+	ef = pool_zalloc(sizeof(*ef));
+	if (!ef)
+		return -ENOMEM;
+	ret = -EPROTO;
+	copy = host_page_copy();
+	if (!copy)
 		goto free;
 	hd = host_dev_by_minor(copy, minor);
 	ret = hd ? edev_get(hd, &ef->edev) : -ENOENT;
@@ -90,14 +88,12 @@ static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	res_ctx(&ef->uctx, false);
 	engine.proc_page->life.contexts++;
 	list_add_tail(&ef->entry, &engine.files);
-	free(copy);
 	*f = ef->uf;
 	return fd;
 rings:
 	rings_fini(ef);
 free:
-	free(copy);
-	free(ef);
+	pool_free(ef, sizeof(*ef));
 	return ret;
 }
 
@@ -147,7 +143,7 @@ void engine_close(struct uverbs_file *f)
 	 */
 	rused_tell(&m);
 	rings_fini(ef);
-	free(ef);
+	pool_free(ef, sizeof(*ef));
 	q = quiet_command();
 	engine_unlock();
 	if (unlikely(q.withdrawn))

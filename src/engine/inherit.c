@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/ib_user_ioctl_cmds.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "arena/arena.h"
@@ -449,18 +448,19 @@ static int inherit_adopt_file(struct efile *ef, const struct host_page *page)
 
 static int inherit_adopt_all(void)
 {
-	struct host_page *page = malloc(sizeof(*page));
+	const struct host_page *page = NULL;
 	struct efile *ef, *n;
-	int ret = page ? attach_locked() : -ENOMEM;
+	int ret = attach_locked();
 
 	if (!ret)
 		ret = progress_start();
 	if (!ret)
-		ret = host_page_read(engine.host_page, page);
+		page = host_page_copy();
+	if (!ret && !page)
+		ret = -EPROTO;
 	list_for_each_entry_safe(ef, n, &kept.files, entry)
 		if (!ret && inherit_idle(ef->uf))
 			ret = inherit_adopt_file(ef, page);
-	free(page);
 	return ret;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/capture.h"
 #include "why/why.h"
 #include "wire/frame.h"
@@ -126,7 +126,7 @@ static void capture_destroy(struct link *l)
 	const struct link_ops *under = c->under;
 
 	*capture_ops_of(l) = under;
-	free(c);
+	pool_free(c, sizeof(*c));
 	under->destroy(l);
 }
 
@@ -137,7 +137,7 @@ int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in)
 
 	if (l->tap)
 		return 0;
-	c = calloc(1, sizeof(*c));
+	c = pool_zalloc(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->cfg = cfg;
@@ -171,5 +171,5 @@ void capture_unwrap(struct link *l)
 	l->tap = NULL;
 	l->tap_arg = NULL;
 	link_let_direct(l);
-	free(c);
+	pool_free(c, sizeof(*c));
 }

@@ -8,9 +8,9 @@
  * restored, random numbers included: the packet will be sent again and must count once.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/fault_int.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
@@ -521,7 +521,7 @@ static void fault_take_off(struct link *l, struct fault *ft)
 	l->under_host = NULL;
 	l->max_pkts = ft->max_pkts;
 	l->lossy = ft->lossy;
-	free(ft);
+	pool_free(ft, sizeof(*ft));
 }
 
 static void fault_destroy(struct link *l)
@@ -536,7 +536,7 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 
 	if (l->under)
 		return 0;
-	ft = calloc(1, sizeof(*ft));
+	ft = pool_zalloc(sizeof(*ft));
 	if (!ft)
 		return -ENOMEM;
 	ft->f = f;

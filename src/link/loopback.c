@@ -12,15 +12,17 @@
  * copied then: send() fails with -EFAULT in that copy, as the memory is bad.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/lost.h"
 #include "why/why.h"
 
 #define LOOP_SEGS 1024
 #define LOOP_INLINE 64		/* up to this size a copy is cheaper than a reference */
 #define LOOP_MAX_SEG (1u << 20)
+#define LOOP_POOLED (32u << 10)	/* longer copies have blocks of LOOP_MAX_SEG, as the pool would map one for each */
+#define LOOP_SPARE 8		/* of these blocks so many are kept */
 
 _Static_assert(sizeof(struct why) <= LOOP_INLINE, "a reason fits in the place of payload");
 
@@ -41,23 +43,42 @@ struct loopback {
 	bool polling, want_room;
 	bool unread;		/* the payload of the entry that is delivered cannot be read */
 	uint32_t copy_sqpn;	/* the next message of this QP is copied; 0: of none */
+	void *spare[LOOP_SPARE];	/* blocks for long copies; `spares` of them */
+	uint32_t spares;
 	struct loop_entry ent[LOOP_SEGS];
 };
+
+static void *loop_copy_alloc(struct loopback *lo, size_t len)
+{
+	if (len <= LOOP_POOLED)
+		return pool_alloc(len);
+	return lo->spares ? lo->spare[--lo->spares] : pool_alloc(LOOP_MAX_SEG);
+}
+
+static void loop_copy_free(struct loopback *lo, struct loop_entry *e)
+{
+	size_t len = e->copy_iov.iov_len;
+
+	if (e->heap && len > LOOP_POOLED && lo->spares < LOOP_SPARE)
+		lo->spare[lo->spares++] = e->heap;
+	else if (e->heap)
+		pool_free(e->heap, len > LOOP_POOLED ? LOOP_MAX_SEG : len);
+	e->heap = NULL;
+}
 
 /* Copy the payload into the entry. 0, -EFAULT, or -EAGAIN without memory. */
 static int loop_copy(struct loopback *lo, struct loop_entry *e, const struct seg *seg)
 {
 	int rc;
 
-	e->heap = seg->len > LOOP_INLINE ? malloc(seg->len) : NULL;
+	e->heap = seg->len > LOOP_INLINE ? loop_copy_alloc(lo, seg->len) : NULL;
 	if (seg->len > LOOP_INLINE && !e->heap)
 		return -EAGAIN;
 	e->copy_iov.iov_base = e->heap ? e->heap : e->data;
 	e->copy_iov.iov_len = seg->len;
 	rc = lo->l.host->copy_iov(&e->copy_iov, 1, 0, seg->iov, seg->niov, 0, seg->len);
 	if (rc) {
-		free(e->heap);
-		e->heap = NULL;
+		loop_copy_free(lo, e);
 		return rc;
 	}
 	e->seg.iov = &e->copy_iov;
@@ -190,8 +211,7 @@ static int loop_poll(struct link *l, int budget)
 				loop_tell_unread(lo, &e->seg);
 			n++;
 		}
-		free(e->heap);
-		e->heap = NULL;
+		loop_copy_free(lo, e);
 		lo->head = (lo->head + 1) % LOOP_SEGS;
 		if (--lo->count == 0)
 			lo->head = 0;
@@ -209,8 +229,10 @@ static void loop_destroy(struct link *l)
 	struct loopback *lo = container_of(l, struct loopback, l);
 
 	for (uint32_t i = 0; i < lo->count; i++)
-		free(lo->ent[(lo->head + i) % LOOP_SEGS].heap);
-	free(lo);
+		loop_copy_free(lo, &lo->ent[(lo->head + i) % LOOP_SEGS]);
+	while (lo->spares)
+		pool_free(lo->spare[--lo->spares], LOOP_MAX_SEG);
+	pool_free(lo, sizeof(*lo));
 }
 
 static const struct link_ops loop_ops = {
@@ -224,7 +246,7 @@ static const struct link_ops loop_ops = {
 
 struct link *link_loopback_create(const struct link_user_ops *host, void *host_arg)
 {
-	struct loopback *lo = calloc(1, sizeof(*lo));
+	struct loopback *lo = pool_zalloc(sizeof(*lo));
 
 	if (!lo)
 		return NULL;

@@ -18,6 +18,7 @@
 #include "arena/arena.h"
 #include "base/fds.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/rand.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
@@ -51,7 +52,7 @@ struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *ow
 	for (w = ep->watches; w && w->owner; w = w->next)
 		;
 	if (!w) {
-		w = calloc(1, sizeof(*w));
+		w = pool_zalloc(sizeof(*w));
 		if (!w)
 			return NULL;
 		w->next = ep->watches;
@@ -126,7 +127,7 @@ int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **out)
 	if (!cfg->nkeys || cfg->nkeys > SHM_MAX_KEYS || !cfg->ncards ||
 	    cfg->ncards > SHM_MAX_CARDS)
 		return -EINVAL;
-	ep = calloc(1, sizeof(*ep));
+	ep = pool_zalloc(sizeof(*ep));
 	if (!ep)
 		return -ENOMEM;
 	ep->cfg = *cfg;
@@ -180,9 +181,9 @@ void shm_ep_destroy(struct shm_ep *ep)
 	memfd_table_unmap(&ep->cards);
 	while ((w = ep->watches)) {
 		ep->watches = w->next;
-		free(w);
+		pool_free(w, sizeof(*w));
 	}
-	free(ep);
+	pool_free(ep, sizeof(*ep));
 }
 
 const char *shm_ep_sock(const struct shm_ep *ep)

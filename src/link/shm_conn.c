@@ -32,6 +32,7 @@
 #include "base/eventfd.h"
 #include "base/fds.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/rand.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
@@ -180,7 +181,7 @@ static void shm_pending_free(struct shm_pending *p, bool close)
 		shm_close(p->ep, p->sock);
 	list_del(&p->list);
 	p->ep->npending--;
-	free(p);
+	pool_free(p, sizeof(*p));
 }
 
 /* The connector has sent something or closed the socket. */
@@ -237,7 +238,7 @@ static void shm_listener_serve(struct shm_ep *ep)
 		if (ep->npending == SHM_MAX_PENDING)
 			shm_pending_free(list_first_entry(&ep->pending, struct shm_pending, list),
 					 true);
-		p = calloc(1, sizeof(*p));
+		p = pool_zalloc(sizeof(*p));
 		if (p) {
 			p->ep = ep;
 			p->sock = sock;
@@ -245,7 +246,7 @@ static void shm_listener_serve(struct shm_ep *ep)
 		}
 		if (!p || !p->watch) {
 			shm_close(ep, sock);
-			free(p);
+			pool_free(p, sizeof(*p));
 			continue;
 		}
 		list_add_tail(&p->list, &ep->pending);

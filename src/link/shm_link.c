@@ -20,13 +20,13 @@
  * completion and can exit.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <poll.h>
 #include "arena/arena.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/sys.h"
 #include "link/lost.h"
 #include "link/shm_int.h"
@@ -386,7 +386,7 @@ static void shm_destroy(struct link *link)
 	memfd_table_unmap(&l->keys);
 	memfd_table_unmap(&l->cards);
 	memfd_unmap(l->half, 2 * sizeof(struct shm_half));
-	free(l);
+	pool_free(l, sizeof(*l));
 }
 
 static const struct link_ops shm_ops = {
@@ -481,7 +481,7 @@ static void shm_link_init(struct shm_link *l, bool connector)
 int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, int sock,
 		    const int *fds, bool connector, struct shm_link **out)
 {
-	struct shm_link *l = calloc(1, sizeof(*l));
+	struct shm_link *l = pool_zalloc(sizeof(*l));
 	int rc = -ENOMEM, evfd = shm_own(ep, fds[HELLO_EVENT]);
 
 	if (l) {

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/pool.h"
 #include "base/tuning.h"
 #include "link/testing.h"
 #include "link/udp_int.h"
@@ -104,10 +105,10 @@ static void ep_destroy(struct udp_ep *ep)
 	assert_true(list_empty(&ep->links));
 	list_for_each_entry_safe(rx, t, &ep->rx, entry) {
 		close(rx->fd);
-		free(rx);
+		pool_free(rx, sizeof(*rx));
 	}
 	udp_rxbuf_destroy(ep);
-	free(ep);
+	pool_free(ep, sizeof(*ep));
 }
 
 static void peer_close(struct peer *p)

@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "link/testing.h"
+
+/* Tests have several endpoints in threads of one process, and no engine lock. So their blocks come from malloc(). */
+void *pool_alloc(size_t size)
+{
+	return aligned_alloc(64, ALIGN_UP(size, (size_t)64));
+}
+
+void *pool_zalloc(size_t size)
+{
+	void *p = pool_alloc(size);
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
+void pool_free(void *p, size_t size)
+{
+	(void)size;
+	free(p);
+}
 
 int t_copy(void *dst, const void *src, size_t len)
 {

@@ -5,10 +5,10 @@
  */
 #include <errno.h>
 #include <netinet/udp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/udp_int.h"
 #include "wire/be.h"
 
@@ -54,7 +54,7 @@ static int udp_watch(const struct udp_ep *ep, struct udp_rx *rx, int op)
 /* Takes ownership of fd, also on failure. NULL: failed. */
 static struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
 {
-	struct udp_rx *rx = calloc(1, sizeof(*rx));
+	struct udp_rx *rx = pool_zalloc(sizeof(*rx));
 
 	fd = rx && ep->cfg.own_fd ? ep->cfg.own_fd(fd) : fd;
 	if (!rx || fd < 0)
@@ -69,7 +69,7 @@ static struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
 fail:
 	if (fd >= 0)
 		rx && ep->cfg.own_close ? ep->cfg.own_close(fd) : (void)sys_close(fd);
-	free(rx);
+	pool_free(rx, sizeof(*rx));
 	return NULL;
 }
 
@@ -77,7 +77,7 @@ static void udp_rx_del(struct udp_ep *ep, struct udp_rx *rx)
 {
 	list_del(&rx->entry);
 	ep->cfg.own_close ? ep->cfg.own_close(rx->fd) : (void)sys_close(rx->fd);
-	free(rx);
+	pool_free(rx, sizeof(*rx));
 }
 
 int udp_ep_prepare_socket(int fd)
@@ -117,7 +117,7 @@ static const struct link_ops in_ops = {
 
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
 {
-	struct udp_ep *ep = calloc(1, sizeof(*ep));
+	struct udp_ep *ep = pool_zalloc(sizeof(*ep));
 	int ret;
 
 	if (!ep)
@@ -133,7 +133,7 @@ int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
 				.kind = LINK_UDP_IN, .refs = 1 };
 	ret = udp_rxbuf_create(ep);
 	if (ret) {
-		free(ep);
+		pool_free(ep, sizeof(*ep));
 		return ret;
 	}
 	*out = ep;
@@ -155,7 +155,7 @@ static void udp_destroy(struct link *l)
 	ul->ep->nlinks--;
 	udp_tx_put(ul->tx4);
 	udp_tx_put(ul->tx6);
-	free(ul);
+	pool_free(ul, sizeof(*ul));
 }
 
 static const struct link_ops udp_ops = {
@@ -176,7 +176,7 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
 			*l = &ul->l;
 			return 0;
 		}
-	ul = calloc(1, sizeof(*ul));
+	ul = pool_zalloc(sizeof(*ul));
 	if (!ul)
 		return -ENOMEM;
 	ul->ep = ep;

@@ -6,10 +6,10 @@
  * for these.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/udp_int.h"
 #include "wire/be.h"
 
@@ -133,7 +133,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 			tx->refs++;
 			return tx;
 		}
-	tx = calloc(1, sizeof(*tx));
+	tx = pool_zalloc(sizeof(*tx));
 	if (!tx)
 		return NULL;
 	*tx = want;
@@ -148,7 +148,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 	}
 	if (ret) {
 		log_warn("udp: cannot create the send socket: %s", strerrordesc_np(-ret));
-		free(tx);
+		pool_free(tx, sizeof(*tx));
 		return NULL;
 	}
 	ev.data.ptr = &tx->ev;
@@ -163,5 +163,5 @@ void udp_tx_put(struct udp_tx *tx)
 		return;
 	list_del(&tx->entry);
 	tx->ep->cfg.own_close ? tx->ep->cfg.own_close(tx->fd) : (void)sys_close(tx->fd);
-	free(tx);
+	pool_free(tx, sizeof(*tx));
 }

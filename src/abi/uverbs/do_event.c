@@ -4,8 +4,8 @@
  * makes in engine/. Each uverbs file lists the event files that it has made, with a reference to
  * each: events of the device's port are queued on them, and close and removal of the device mark them as gone.
  */
-#include <stdlib.h>
 #include "abi/uverbs/handlers.h"
+#include "base/pool.h"
 
 /* References to ev that belong to no descriptor: one of f->evs, and one of f->uctx->async if that is ev. */
 static uint32_t event_own_refs(const struct uverbs_file *f, const struct event_file *ev)
@@ -44,9 +44,9 @@ void ev_forget_all(struct uverbs_file *f)
 		f->evs[i]->owner = NULL;
 		event_file_put(f->evs[i]);
 	}
-	free(f->evs);
+	pool_free(f->evs, f->evs_size * sizeof(*f->evs));
 	f->evs = NULL;
-	f->nevs = 0;
+	f->nevs = f->evs_size = 0;
 	if (f->uctx->async) {
 		event_file_put(f->uctx->async);
 		f->uctx->async = NULL;
@@ -73,7 +73,7 @@ int ev_install(struct uverbs_file *f, bool is_async, int *fd)
 	ev_prune(f);
 	if (f->nevs == f->evs_size) {
 		size = f->evs_size ? f->evs_size * 2 : 4;
-		evs = realloc(f->evs, size * sizeof(*evs));
+		evs = pool_grow(f->evs, f->evs_size * sizeof(*evs), size * sizeof(*evs));
 		if (!evs)
 			return -ENOMEM;
 		f->evs = evs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Open uverbs files: open, close, and removal of the device. */
-#include <stdlib.h>
 #include "abi/uverbs/uverbs_internal.h"
+#include "base/pool.h"
 
 int uverbs_open(struct ucontext *uctx, const struct uverbs_ops *host,
 		const struct event_file_ops *ev_ops, struct uverbs_file **f)
@@ -10,7 +10,7 @@ int uverbs_open(struct ucontext *uctx, const struct uverbs_ops *host,
 
 	if (uctx->dev->gone)
 		return -EIO;
-	n = calloc(1, sizeof(*n));
+	n = pool_zalloc(sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	n->uctx = uctx;
@@ -38,7 +38,7 @@ void uverbs_close(struct uverbs_file *f)
 	}
 	ev_forget_all(f);
 	idtable_fini(&f->ids);
-	free(f);
+	pool_free(f, sizeof(*f));
 }
 
 void uverbs_disassociate(struct uverbs_file *f)
