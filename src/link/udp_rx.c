@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "link/udp_int.h"
 #include "wire/be.h"
 #include "wire/psn.h"
@@ -50,13 +50,8 @@ static void udp_rx_rearm(struct udp_rxbuf *b, int i)
 
 int udp_rxbuf_create(struct udp_ep *ep)
 {
-	void *rx = mmap(NULL, sizeof(struct udp_rxbuf), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *tx = mmap(NULL, UDP_TX_BUF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			0);
-
-	ep->rxbuf = rx == MAP_FAILED ? NULL : rx;
-	ep->txbuf = tx == MAP_FAILED ? NULL : tx;
+	ep->rxbuf = pool_alloc(sizeof(*ep->rxbuf));
+	ep->txbuf = pool_alloc(UDP_TX_BUF);
 	if (!ep->rxbuf || !ep->txbuf) {
 		udp_rxbuf_destroy(ep);
 		return -ENOMEM;
@@ -68,10 +63,8 @@ int udp_rxbuf_create(struct udp_ep *ep)
 
 void udp_rxbuf_destroy(struct udp_ep *ep)
 {
-	if (ep->rxbuf)
-		munmap(ep->rxbuf, sizeof(*ep->rxbuf));
-	if (ep->txbuf)
-		munmap(ep->txbuf, UDP_TX_BUF);
+	pool_free(ep->rxbuf, sizeof(*ep->rxbuf));
+	pool_free(ep->txbuf, UDP_TX_BUF);
 	ep->rxbuf = NULL;
 	ep->txbuf = NULL;
 }
