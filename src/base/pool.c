@@ -41,6 +41,13 @@ void pool_free(void *p, size_t size)
 	free(p);
 }
 
+void *pool_zalloc(size_t size)
+{
+	void *p = pool_alloc(size);
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
 void pool_forget(void)
 {
 }
@@ -107,6 +114,14 @@ void pool_free(void *p, size_t size)
 	classes[i].free = b;
 }
 
+/* A block that is mapped by itself is zero, and has no memory yet. */
+void *pool_zalloc(size_t size)
+{
+	void *p = pool_alloc(size);
+
+	return p && pool_class_of(size) < CLASSES ? memset(p, 0, size) : p;
+}
+
 void pool_forget(void)
 {
 	memset(classes, 0, sizeof(classes));
@@ -123,11 +138,4 @@ void *pool_grow(void *p, size_t old, size_t size)
 	if (new)
 		pool_free(p, old);
 	return new;
-}
-
-void *pool_zalloc(size_t size)
-{
-	void *p = pool_alloc(size);
-
-	return p ? memset(p, 0, size) : NULL;
 }
