@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <sys/mman.h>
 #include "base/pool.h"
 #include "base/testing.h"
 
@@ -67,7 +69,41 @@ static void test_grow(void **state)
 	pool_free(p, len);
 }
 
+/* Blocks that were in use before are zero, too. */
+static void test_zeroed(void **state)
+{
+	for (size_t size = 24; size <= (size_t)1 << 20; size = size * 3 / 2) {
+		uint8_t *p = pool_alloc(size);
+
+		assert_non_null(p);
+		memset(p, 0xa5, size);
+		pool_free(p, size);
+		p = pool_zalloc(size);
+		assert_non_null(p);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(p[i], 0);
+		pool_free(p, size);
+	}
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* A large zeroed block has no memory before it is used. */
+static void test_untouched(void **state)
+{
+	static unsigned char vec[((size_t)1 << 20) / PAGE];
+	uint8_t *p = pool_zalloc((size_t)1 << 20);
+	size_t pages = 0;
+
+	assert_non_null(p);
+	p[PAGE] = 1;
+	assert_return_code(mincore(p, (size_t)1 << 20, vec), errno);
+	/* The kernel may map some pages at once. */
+	for (size_t i = 0; i < ARRAY_SIZE(vec); i++)
+		pages += vec[i] & 1;
+	assert_in_range(pages, 1, ARRAY_SIZE(vec) / 2);
+	pool_free(p, (size_t)1 << 20);
+}
+
 /* What was free is not given again. */
 static void test_forget(void **state)
 {
@@ -88,7 +124,9 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_grow),
+		cmocka_unit_test(test_zeroed),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		cmocka_unit_test(test_untouched),
 		cmocka_unit_test(test_forget),
 #endif
 	};
