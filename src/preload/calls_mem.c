@@ -240,11 +240,12 @@ static bool mem_peek(void *to, const void *from, size_t len)
 	return paths_readable(from) && !umem_copy(to, from, len);
 }
 
-/* Advice by which pages lose their data. On its own memory a program may give it from Linux 6.13 on. */
-static bool mem_takes_data(int advice)
+/* Advice that leaves a mapping and its data as they are. Other advice a program may give to its own memory from Linux 6.13 on. */
+static bool mem_only_moves(int advice)
 {
-	return advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED || advice == MADV_FREE ||
-	       advice == MADV_GUARD_INSTALL;
+	return advice == MADV_WILLNEED || advice == MADV_COLD || advice == MADV_PAGEOUT ||
+	       advice == MADV_COLLAPSE || advice == MADV_POPULATE_READ ||
+	       advice == MADV_POPULATE_WRITE;
 }
 
 HOOK ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
@@ -252,7 +253,7 @@ HOOK ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int a
 {
 	struct iovec one;
 
-	if (unlikely(arena_bytes && n <= IOV_MAX) && mem_takes_data(advice))
+	if (unlikely(arena_bytes && n <= IOV_MAX) && !mem_only_moves(advice))
 		for (size_t i = 0; i < n && mem_peek(&one, &iov[i], sizeof(one)); i++)
 			mem_leave((uintptr_t)one.iov_base, one.iov_len);
 	return REAL(process_madvise)(pidfd, iov, n, advice, flags);
