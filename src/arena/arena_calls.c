@@ -199,14 +199,6 @@ void arena_unlocked(void)
 	arena_unlock(mask);
 }
 
-/* Without a key it is a call that kernels without keys have, too. */
-static int arena_sys_protect(uintptr_t addr, size_t len, int prot, int pkey)
-{
-	if (pkey == -1)
-		return (int)sys_call(SYS_mprotect, addr, len, prot);
-	return (int)sys_call(SYS_pkey_mprotect, addr, len, prot, pkey);
-}
-
 int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len), whole = at;
@@ -226,8 +218,11 @@ int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 	rc = arena_sys_protect(addr, whole > at ? arena_len(whole - at) : 0, prot, pkey);
 	for (uint32_t i = at; !rc && i < whole; i++)
 		arena_state.page[i].noprot = (uint8_t)((prot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
-	if (pkey >= 0 && !rc)
+	if (pkey >= 0 && !rc) {
 		arena_set_odd(at, whole);
+		for (uint32_t i = at; i < whole; i++)
+			arena_state.page[i].pkey = (uint8_t)pkey;
+	}
 	arena_unlock(mask);
 	return rc || whole == end ? rc : -ENOMEM;
 }
@@ -306,8 +301,10 @@ static int arena_advise(uint32_t at, uint32_t n, int advice)
 		break;
 	}
 	rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
-	if (!rc && advice != MADV_WILLNEED && advice != MADV_COLD && advice != MADV_PAGEOUT)
+	/* Also after a failure: a part may have it. */
+	if (advice != MADV_WILLNEED && advice != MADV_COLD && advice != MADV_PAGEOUT)
 		arena_set_odd(at, at + n);
+	arena_keep_advice(at, at + n, advice, !rc);
 	return rc;
 }
 
@@ -316,20 +313,24 @@ static uint32_t arena_advice_row(uint32_t at, uint32_t end)
 {
 	uint32_t n = arena_same(at, end, PG_USED | PG_ENDED | PG_COVERED), i = 1;
 
-	while (i < n && arena_state.page[at + i].odd == arena_state.page[at].odd)
+	while (i < n && arena_state.page[at + i].locked == arena_state.page[at].locked)
 		i++;
 	return i;
 }
 
-/* Advice for what the program has mapped itself: the call may wait for the program (userfaultfd). */
-static int arena_advise_covered(uint32_t at, uint32_t n, int advice, uint64_t *mask)
+/*
+ * Advice for what the program has mapped itself: the call may wait for the program (userfaultfd). The kernel finds a hole
+ * (*hole) where the program has unmapped a page by a system call, or where a parent has given MADV_DONTFORK.
+ */
+static int arena_advise_covered(uint32_t at, uint32_t n, int advice, bool *hole, uint64_t *mask)
 {
 	int rc;
 
 	arena_unlock(*mask);
 	rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
 	*mask = arena_lock();
-	return rc;
+	*hole |= rc == -ENOMEM;
+	return rc == -ENOMEM ? 0 : rc;
 }
 
 /* As the kernel: a hole makes the result -ENOMEM, but does not end the call. */
@@ -349,7 +350,7 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 		if (arena_is_hole(at))
 			hole = true;
 		else if (arena_state.page[at].flags & PG_COVERED)
-			rc = arena_advise_covered(at, n, advice, &mask);
+			rc = arena_advise_covered(at, n, advice, &hole, &mask);
 		else
 			rc = arena_advise(at, n, advice);
 	}

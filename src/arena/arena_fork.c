@@ -262,9 +262,7 @@ static int arena_restore(uint32_t at, uint32_t n)
 		return 0;
 	}
 	rc = f & PG_WIPE ? arena_map_zeros(at, n) : arena_move_copy(at, n);
-	if (!rc)
-		arena_protect_like(at, at, n);
-	return rc;
+	return rc ? rc : arena_protect_like(&arena_state.page[at], arena_addr(at), n);
 }
 
 static uint32_t arena_alike(uint32_t at, uint32_t end)
@@ -273,7 +271,7 @@ static uint32_t arena_alike(uint32_t at, uint32_t end)
 	uint32_t i = at + 1;
 
 	while (i < end && !((arena_state.page[i].flags ^ arena_state.page[at].flags) & mask) &&
-	       arena_state.page[i].noprot == arena_state.page[at].noprot)
+	       arena_like(&arena_state.page[i], &arena_state.page[at]))
 		i++;
 	return i - at;
 }

@@ -47,6 +47,7 @@ struct arena_page {
 	uint8_t going : 1;  /* covered: its mapping is being unmapped, without the lock */
 	uint8_t apart : 1;  /* first page of a block: its pages are unmapped when it is freed */
 	bool mixed;	    /* first page of a block: the rest of its pages may differ */
+	uint8_t advice, pkey; /* used: advice that the mapping keeps, as AD_ flags; protection key */
 };
 
 struct arena {
@@ -61,8 +62,7 @@ struct arena {
 	_Atomic int fd;		/* read without the lock: the memfd, or -1 */
 	bool fd_lost;		/* the program has closed fd by a system call; the pages are mapped still */
 	struct arena_span span; /* describes fd */
-	uint32_t npages;
-	uint32_t top; /* no page from here on was ever used */
+	uint32_t npages, top;	/* no page from `top` on was ever used */
 	struct arena_page *page;
 	uint32_t bin[ARENA_BINS];		/* free runs by ilog2 of their length */
 	uint32_t used, large;			/* pages of blocks, of those of ARENA_LARGE */

@@ -17,17 +17,73 @@
 #include "arena/calls.h"
 #include "base/sys.h"
 
-void arena_protect_like(uint32_t like, uint32_t at, uint32_t n)
-{
-	uint8_t noprot = arena_state.page[like].noprot, flags = arena_state.page[like].flags;
-	void *p = arena_addr(at);
+/* arena_page.advice. The kernel keeps it as flags of the mapping (mm/madvise.c, madvise_vma_behavior(), Linux 6.1). */
+enum {
+	AD_RANDOM = 1,
+	AD_SEQUENTIAL = 2,
+	AD_HUGE = 4,
+	AD_NOHUGE = 8,
+	AD_MERGE = 16,
+	AD_NODUMP = 32,
+};
 
-	if (noprot)
-		sys_call(SYS_mprotect, p, arena_len(n), (noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
-	if (flags & PG_WIPE)
+/* What advice sets, and what it ends. */
+static const struct arena_advice {
+	int advice;
+	uint8_t set, clear;
+} arena_kept[] = {
+	{ MADV_NORMAL, 0, AD_RANDOM | AD_SEQUENTIAL },
+	{ MADV_RANDOM, AD_RANDOM, AD_SEQUENTIAL },
+	{ MADV_SEQUENTIAL, AD_SEQUENTIAL, AD_RANDOM },
+	{ MADV_HUGEPAGE, AD_HUGE, AD_NOHUGE },
+	{ MADV_NOHUGEPAGE, AD_NOHUGE, AD_HUGE },
+	{ MADV_MERGEABLE, AD_MERGE, 0 },
+	{ MADV_UNMERGEABLE, 0, AD_MERGE },
+	{ MADV_DONTDUMP, AD_NODUMP, 0 },
+	{ MADV_DODUMP, 0, AD_NODUMP },
+};
+
+void arena_keep_advice(uint32_t at, uint32_t end, int advice, bool whole)
+{
+	const struct arena_advice *k = arena_kept;
+
+	while (k < arena_kept + ARRAY_SIZE(arena_kept) && k->advice != advice)
+		k++;
+	if (k == arena_kept + ARRAY_SIZE(arena_kept))
+		return;
+	for (struct arena_page *p = &arena_state.page[at]; p < &arena_state.page[end]; p++)
+		p->advice = (uint8_t)((whole ? p->advice & ~k->clear : p->advice) | k->set);
+}
+
+/* Without a key it is a call that kernels without keys have, too. */
+int arena_sys_protect(uintptr_t addr, size_t len, int prot, int pkey)
+{
+	if (pkey == -1)
+		return (int)sys_call(SYS_mprotect, addr, len, prot);
+	return (int)sys_call(SYS_pkey_mprotect, addr, len, prot, pkey);
+}
+
+int arena_protect_like(const struct arena_page *page, void *p, uint32_t n)
+{
+	int prot = (page->noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC), rc = 0;
+
+	if (page->noprot)
+		rc = arena_sys_protect((uintptr_t)p, arena_len(n), prot, -1);
+	if (page->pkey && !rc) /* fails if the program has freed the key */
+		arena_sys_protect((uintptr_t)p, arena_len(n), prot, page->pkey);
+	for (size_t k = 0; k < ARRAY_SIZE(arena_kept); k++)
+		if (page->advice & arena_kept[k].set)
+			sys_call(SYS_madvise, p, arena_len(n), arena_kept[k].advice);
+	if (page->flags & PG_WIPE)
 		sys_call(SYS_madvise, p, arena_len(n), MADV_WIPEONFORK);
-	if (flags & PG_NOFORK)
+	if (page->flags & PG_NOFORK)
 		sys_call(SYS_madvise, p, arena_len(n), MADV_DONTFORK);
+	return rc;
+}
+
+bool arena_like(const struct arena_page *a, const struct arena_page *b)
+{
+	return a->noprot == b->noprot && a->pkey == b->pkey && a->advice == b->advice;
 }
 
 /* A mapping of pages that can be read. mremap() of no bytes maps shared pages a second time, without a descriptor. */
@@ -104,13 +160,14 @@ int arena_make_private(uint32_t at, uint32_t n)
 	copy = arena_copy_of(at, n);
 	if (!copy)
 		return -ENOMEM;
-	p = sys_call(SYS_mremap, copy, len, len, (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
-		     arena_addr(at));
+	p = arena_protect_like(&arena_state.page[at], copy, n);
+	if (!p)
+		p = sys_call(SYS_mremap, copy, len, len, (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
+			     arena_addr(at));
 	if (arena_failed(p)) {
 		sys_call(SYS_munmap, copy, len);
 		return (int)p;
 	}
-	arena_protect_like(at, at, n);
 	if (arena_state.page[at].locked)
 		sys_call(SYS_mlock, arena_addr(at), len);
 	for (uint32_t i = at, k; i < at + n; i += k) {
@@ -135,7 +192,7 @@ static uint32_t arena_private_row(uint32_t at, uint32_t end, bool pins)
 	uint8_t mask = PG_USED | PG_ENDED | PG_COVERED | PG_MAPPED | PG_WIPE | PG_NOFORK;
 
 	while (p < &arena_state.page[end] && !((p->flags ^ first->flags) & mask) &&
-	       p->noprot == first->noprot && p->locked == first->locked &&
+	       arena_like(p, first) && p->locked == first->locked &&
 	       (!pins || !p->pins == !first->pins))
 		p++;
 	return (uint32_t)(p - first);

@@ -151,6 +151,7 @@ int arena_map_pages(uint32_t at, uint32_t n)
 	for (uint32_t i = at; i < at + n; i++) {
 		arena_state.page[i].flags |= PG_MAPPED;
 		arena_state.page[i].noprot = arena_state.page[i].odd = 0;
+		arena_state.page[i].advice = arena_state.page[i].pkey = 0;
 		arena_state.page[i].locked = 0;
 	}
 	return 0;
@@ -260,6 +261,7 @@ uint32_t arena_release(uint32_t at, bool unmap)
 		if (p->noprot) /* it is mapped anew when it is needed */
 			p->flags &= (uint8_t)~PG_MAPPED;
 		p->noprot = p->odd = p->locked = p->going = 0;
+		p->advice = p->pkey = 0;
 		p->flags = (p->flags & PG_MAPPED) | (dirty ? PG_DIRTY : 0);
 	}
 	arena_state.used -= n;

@@ -68,8 +68,14 @@ void arena_going(uint32_t at, uint32_t end, bool going);
 void arena_uncover(uint32_t at, uint32_t end);
 /* Is the descriptor still that of the memfd? If not, the arena goes on with what it has mapped, without new blocks. */
 void arena_fd_check(void);
-/* Gives pages of private memory the protection and the advice for fork() that the table has for page `like`. */
-void arena_protect_like(uint32_t like, uint32_t at, uint32_t n);
+/* Gives n pages of private memory the protection, its key and the advice of a page of the table. 0 or -errno: no protection. */
+int arena_protect_like(const struct arena_page *page, void *p, uint32_t n);
+/* Are two pages alike in what arena_protect_like() gives, but for advice for fork()? */
+bool arena_like(const struct arena_page *a, const struct arena_page *b);
+/* Writes advice into the table, if a mapping keeps it. whole: the kernel has taken it for all of the pages. */
+void arena_keep_advice(uint32_t at, uint32_t end, int advice, bool whole);
+/* mprotect(), or pkey_mprotect() with a key (not -1). 0 or -errno. */
+int arena_sys_protect(uintptr_t addr, size_t len, int prot, int pkey);
 /* Marks pages as mapped by the program. */
 void arena_cover(uint32_t at, uint32_t end);
 /* Marks the blocks of the pages in [at, end) as mixed. */

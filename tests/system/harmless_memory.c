@@ -186,6 +186,7 @@ static void page_calls(void)
 		STEP(msync(a, PG, MS_SYNC));
 		STEP(mlock(a + 6 * PG, PG));
 		STEP(madvise(a + 6 * PG, PG, MADV_DONTNEED));
+		STEP(madvise(a + 5 * PG, 2 * PG, MADV_DONTNEED));
 		STEP(munlock(a + 6 * PG, PG));
 		STEP(madvise(a + 6 * PG, PG, MADV_DONTNEED));
 		STEP(madvise(a + PG, PG, MADV_DONTFORK));
@@ -197,6 +198,80 @@ static void page_calls(void)
 		STEP(madvise(a + PG, PG, MADV_KEEPONFORK));
 		h_put(s, p, 4 * MB);
 	}
+}
+
+/* What smaps says of the mapping at p: a bit for each piece of advice that it keeps, and 16 for a protection key. */
+static int kept_advice(void *p)
+{
+	static const char *const names[] = { " rr", " sr", " nh", " dd" };
+	unsigned long start, end, key;
+	FILE *f = fopen("/proc/self/smaps", "r");
+	bool here = false;
+	char line[512];
+	int bits = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			here = (uintptr_t)p >= start && (uintptr_t)p < end;
+		for (int i = 0; i < 4 && here && !strncmp(line, "VmFlags:", 8); i++)
+			bits |= !!strstr(line, names[i]) << i;
+		if (here && sscanf(line, "ProtectionKey: %lu", &key) == 1 && key)
+			bits |= 16;
+	}
+	if (f)
+		fclose(f);
+	return bits;
+}
+
+/* Advice for four pages, of which the child does not have the second: what the last has then; 32: the call has failed. */
+static int advice_over_hole(void *p)
+{
+	int rc = madvise(p, 4 * PG, MADV_RANDOM);
+
+	return kept_advice((uint8_t *)p + 3 * PG) + (rc ? 32 : 0);
+}
+
+/* Advice and protection keys hold until they are taken back: here, in a child, and where the page is moved to. */
+static void page_advice(void)
+{
+	static const int advice[] = {
+		MADV_RANDOM,   MADV_SEQUENTIAL, MADV_NORMAL, MADV_NOHUGEPAGE,
+		MADV_DONTDUMP, MADV_RANDOM,     MADV_DODUMP, MADV_DONTDUMP,
+	};
+	uint8_t *place = mmap(NULL, PG, PROT_NONE, ANON, -1, 0);
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	for (enum source s = 0; s < SOURCES; s++) {
+		uint8_t *p = h_filled(s, 4 * MB, 1), *a = h_page(p + MB);
+		int key = pkey_alloc(0, 0); /* -1: the processor has none */
+		struct iovec part = { a + 4 * PG, 2 * PG };
+
+		for (size_t i = 0; i < sizeof(advice) / sizeof(*advice); i++) {
+			say("%s: advice %d: %d", sources[s], advice[i], madvise(a, 3 * PG, advice[i]));
+			say("kept: %d, before it %d, child %d", kept_advice(a), kept_advice(a - PG),
+			    h_in_child(kept_advice, a));
+		}
+		say("key: %d", pkey_mprotect(a + PG, PG, RW, key));
+		say("kept: %d, child %d", kept_advice(a + PG), h_in_child(kept_advice, a + PG));
+		if (mremap(a + PG, PG, PG, MREMAP_MAYMOVE | MREMAP_FIXED, place) != place)
+			die("mremap: %s", strerror(errno));
+		say("moved: %d, child %d", kept_advice(place), h_in_child(kept_advice, place));
+		if (mremap(place, PG, PG, MREMAP_MAYMOVE | MREMAP_FIXED, a + PG) != a + PG)
+			die("mremap: %s", strerror(errno));
+		say("and back: %d, child %d", kept_advice(a + PG), h_in_child(kept_advice, a + PG));
+		if (mmap(place, PG, PROT_NONE, ANON | MAP_FIXED, -1, 0) != place)
+			die("mmap: %s", strerror(errno));
+		say("%d", madvise(a + PG, PG, MADV_DONTFORK));
+		say("over a hole: %d", h_in_child(advice_over_hole, a));
+		say("%d", pkey_mprotect(a + 2 * PG, PG, PROT_NONE, key));
+		say("%d", key < 0 ? 0 : pkey_free(key));
+		say("read, without the key: %d", h_in_child(read_page, a + 2 * PG));
+		say("of a process: %zd", process_madvise(self, &part, 1, MADV_DONTDUMP, 0));
+		say("kept: %d, child %d", kept_advice(a + 5 * PG), h_in_child(kept_advice, a + 5 * PG));
+		h_put(s, p, 4 * MB);
+	}
+	munmap(place, PG);
+	close(self);
 }
 
 /* In pieces of 8 MiB, as the kernel's counters lag behind. */
@@ -301,6 +376,7 @@ const struct hcase memory_cases[] = {
 	{ "perturb", perturb },
 	{ "perturb-loaded", perturb },
 	{ "page-calls", page_calls },
+	{ "page-advice", page_advice },
 	{ "counted", counted },
 	{ "counted-loaded", counted },
 	{ "shapes", shapes },
