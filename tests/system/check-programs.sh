@@ -54,12 +54,6 @@ run_fio() {	# VERB
 		"fio --name=client $all --hostname=198.51.100.1 --verb=$1 --rw=write --iodepth=8 --iodepth_batch_complete=1"
 }
 
-run_rping() {
-	local port
-	port=$(free_port)
-	run_both "rping -s -a 198.51.100.1 -p $port -C 3 -v -V" "rping -c -a 198.51.100.1 -p $port -C 3 -v -V"
-}
-
 run_udaddy() {	# it has a port of its own, and -p is something else
 	run_both "udaddy $*" "udaddy $* -s 198.51.100.1"
 }

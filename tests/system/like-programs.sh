@@ -26,12 +26,6 @@ run_ucx() {	# TRANSPORT TEST [VARIABLE=VALUE]
 		"env UCX_TLS=$1 ${3:-} ucx_perftest $alone -p $port localhost -t $2 -n 30 -w 3"
 }
 
-run_rping() {
-	local port
-	port=$(free_port)
-	run_both "rping -s -a 198.51.100.1 -p $port -C 3" "rping -c -a 198.51.100.1 -p $port -C 3 -v"
-}
-
 run_mpi() {	# TRANSPORT
 	[ -x "$T/mpi" ] || mpicc.openmpi -o "$T/mpi" "$here/hpc-mpi.c" || return 1
 	in_ruse timeout 60 env UCX_TLS="$1" mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx -n 2 \
