@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # tests/again with tests that fail each time, the first time, and the first time in a way that is no chance.
 set -u
+unset RUSE_STRICT
 top=$(cd "$(dirname "$0")/../.." && pwd)
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
@@ -53,9 +54,21 @@ for count in 'tests="9"' 'failures="6"' 'skipped="1"' 'flaky="1"'; do
 	head -n 3 "$t/b/junit.xml" | grep -q " $count" || die "no $count in $(head -n 3 "$t/b/junit.xml")"
 done
 
+rm -f "$t/first"
+ctest --test-dir "$t/b" -R first --output-junit "$t/b/strict.xml" >"$t/b/test.log" 2>&1
+RUSE_STRICT=1 "$top/tests/again" failed "$t/b" "$t/b/strict.xml" "$t/b/test.log" >"$t/out" 2>&1 || die "$(cat "$t/out")"
+told 'flaky: planted/first (1 of 2 failed)'
+head -n 3 "$t/b/strict.xml" | grep -q ' failures="1"' || die "not strict: $(cat "$t/b/strict.xml")"
+
 rm -f "$t/first" "$t/report"
 "$top/tests/again" rounds "$t/b" 3 --busy -R 'always|first|report' >"$t/out" 2>&1 && die "rounds: status 0"
 for line in 'planted/always  *3 of 3,' 'planted/first  *1 of 3,' 'planted/report  *1 of 3,' \
 	'0 of 3 tests passed in each of 3 rounds'; do
 	grep -q "^$line" "$t/out" || die "no line '$line' in: $(cat "$t/out")"
 done
+[ ! -e "$t/b/rounds/busy" ] || die "the file that --busy writes stays"
+"$top/tests/again" rounds "$t/b" 1 -R crash >"$t/out" 2>&1 && die "rounds: status 0 after a crash"
+grep -q '1 x no output: .*Exception' "$t/out" || die "no word about the crash: $(cat "$t/out")"
+"$top/tests/again" rounds "$t/b" 1 -R absent-test >"$t/out" 2>&1
+rc=$?
+[ $rc = 2 ] || die "rounds of no test: status $rc: $(cat "$t/out")"
