@@ -97,7 +97,8 @@ struct engine {
 	struct link *loop;
 
 	/* Progress thread. */
-	bool started, thread_began;
+	bool started;
+	uint32_t thread_began;		/* 1: the thread has; a futex */
 	pthread_t thread;
 	int epfd, kickfd;
 	int notify;			/* socket, readable after rused has changed *host_page; -1: none */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -456,7 +457,8 @@ static void *progress_thread(void *arg)
 	pollstate_seen_reset(&seen, 0);
 	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);
-	WRITE_ONCE(engine.thread_began, true);
+	WRITE_ONCE(engine.thread_began, 1u);
+	sys_call(SYS_futex, &engine.thread_began, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
@@ -519,6 +521,20 @@ static int progress_thread_create(void)
 	return ret;
 }
 
+/*
+ * Waits until the thread runs: a child by a raw clone() has libc's list of threads, and its setuid() waits for a thread that
+ * libc has not begun (glibc's setxid_mark_thread()). The limit is for a thread that cannot begin before the caller goes on.
+ */
+static void progress_thread_wait(void)
+{
+	const struct timespec limit = { .tv_sec = 1 };
+	long rc = 0;
+
+	while (!READ_ONCE(engine.thread_began) && rc != -ETIMEDOUT)
+		rc = sys_call(SYS_futex, &engine.thread_began, FUTEX_WAIT_PRIVATE, 0u, &limit, NULL,
+			      0);
+}
+
 int progress_start(void)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.kick_fd };
@@ -547,6 +563,7 @@ int progress_start(void)
 		return ret;
 	}
 	pthread_detach(engine.thread);
+	progress_thread_wait();
 	engine.started = true;
 	/* Captures may have started between the attach and now. */
 	captures_attached();
