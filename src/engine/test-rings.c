@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "base/rand.h"
 #include "base/sysmem.h"
@@ -306,9 +307,14 @@ static void views_of_many(void **state)
 {
 	static struct efile ef[FILES];
 	static void *user[FILES];
+	struct rlimit limit;
 	int views = 0;
 	struct ring r;
 
+	/* Each file has a descriptor. */
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), errno);
+	if (limit.rlim_cur < FILES + 20)
+		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(ef); i++) {
 		fresh(&ef[i]);
 		ring_layout(&r, 1, 64);
