@@ -111,8 +111,7 @@ static int fault_cmd_ask(struct ipc_conn *c, const char *line, struct json_objec
 		json_object_put(*answer);
 		return cli_rused_complain("fault", -EPROTO);
 	}
-	/* fault_event_wait() tells of an event itself. */
-	cli_take_late(json_object_object_get_ex(*answer, "event", NULL) ? NULL : "fault", *answer);
+	cli_take_late("fault", *answer);
 	if (json_object_object_get_ex(*answer, "error", &error)) {
 		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
 		rc = cli_answer_status(*answer);

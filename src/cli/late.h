@@ -6,8 +6,8 @@
 struct json_object;
 
 /*
- * Removes from rused's answer which processes have not applied the command's change yet (daemon/held.c). Tells it on standard
- * error in the name of the command cmd; NULL: does not tell it.
+ * Removes from rused's answer which processes have not applied the command's change yet (daemon/held.c), and tells it on
+ * standard error in the name of the command cmd.
  */
 void cli_take_late(const char *cmd, struct json_object *o);
 

@@ -107,6 +107,7 @@ fault run - >"$T/ran" 2>&1 <<-END || die "run: $(cat "$T/ran")"
 	event QP_FATAL qp $qpn
 END
 grep -q 'stopped programs raise the event later' "$T/ran" || die "run: $(cat "$T/ran")"
+grep -q "process $pid (.*) is stopped" "$T/ran" || die "run: $(cat "$T/ran")"
 kill -CONT "$pid"
 wait_for 30 lines 1 || die "no event"
 stop
